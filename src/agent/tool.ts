@@ -1,0 +1,74 @@
+import type { JsonObject, JsonValue } from "../json.js";
+import type { ToolSpec } from "../model/model.js";
+
+/** What a call would do, said before it runs, for the permissions. */
+export interface ToolAccess {
+  /** read: changes nothing. write: changes files. run: anything. */
+  readonly action: "read" | "write" | "run";
+  /** True when everything it touches is really (links followed) inside the working folder. A `run` never is. */
+  readonly inside: boolean;
+  /** What a person decides on, one or more lines: a command, a path, a diff. */
+  readonly subject: string;
+}
+
+export interface ToolContext {
+  readonly callId: string;
+  /** The conversation's id. */
+  readonly stateId: string;
+  /** Aborted by Ctrl+C, SIGTERM, an exception of the run. Its reason says which. */
+  readonly signal: AbortSignal;
+  /** The working folder, absolute. */
+  readonly cwd: string;
+  /** Live output for the screen, as it comes. Not the result. */
+  onOutput(chunk: string): void;
+  /** A file of this call's own in the conversation's folder, for output too long for history; undefined without one. */
+  readonly outputPath: string | undefined;
+}
+
+/** What a tool returns when plain text does not do. Text is cut to 64 KiB (head and tail) when it enters history. */
+export interface ToolOutput {
+  readonly text: string;
+  readonly isError?: boolean;
+  /** Bytes that are not in `text`, already counted by the tool. */
+  readonly omittedBytes?: number;
+  /** Where the whole output is. */
+  readonly outputFile?: string;
+}
+
+export interface Tool extends ToolSpec {
+  /** Checks an input the model made. Throws ToolError, naming the field, when it is not right. */
+  parse(input: JsonValue): unknown;
+  /** Undefined: a tool that runs without asking (a library user's own tool, unless permissions say otherwise). */
+  access?(input: unknown, context: ToolContext): ToolAccess | Promise<ToolAccess>;
+  run(input: unknown, context: ToolContext): Promise<ToolOutput>;
+}
+
+/**
+ * Throw it from a tool to give the model an error result with exactly this text. Any other error becomes an error result
+ * `ErrorName: message`. Neither ends the run.
+ */
+export class ToolError extends Error {
+  override readonly name = "ToolError";
+}
+
+/** A schema of a library that speaks Standard Schema and its JSON Schema part: zod 4.2 and newer, valibot, arktype. */
+export interface StandardSchema<T> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    validate(value: unknown): StandardResult<T> | Promise<StandardResult<T>>;
+    readonly jsonSchema?: { input(options: { target: "draft-07" }): Record<string, unknown> };
+    readonly types?: { readonly input: unknown; readonly output: T } | undefined;
+  };
+}
+export type StandardResult<T> =
+  | { readonly value: T; readonly issues?: undefined }
+  | {
+      readonly issues: ReadonlyArray<{
+        readonly message: string;
+        readonly path?: ReadonlyArray<PropertyKey | { key: PropertyKey }> | undefined;
+      }>;
+    };
+
+/** A plain JSON Schema, for tools without a schema library. The input is then checked to be an object, no more. */
+export type PlainSchema = JsonObject;

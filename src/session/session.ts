@@ -1,0 +1,95 @@
+import type { HistoryEntry } from "../agent/entries.js";
+import type { AgentEvent } from "../agent/events.js";
+import type { ToolAccess } from "../agent/tool.js";
+import type { ModelCall, Usage } from "../model/model.js";
+import type { SavedState } from "../store/store.js";
+
+/** A conversation as a screen sees it: events in, commands out. */
+export interface Session {
+  readonly info: SessionInfo;
+  /** Entries of the history, oldest first: for drawing the last exchanges and `:history`. */
+  readonly history: readonly HistoryEntry[];
+  on(listener: (event: SessionEvent) => void): () => void;
+  /**
+   * Adds the person's message. Resolves when it is durable; the turn then runs by itself (`idle` is the event that it has
+   * ended). While a turn runs the message waits for its place and is answered in the same turn.
+   */
+  send(text: string): Promise<void>;
+  /** Asks again after a turn that failed, was interrupted or cut off. RETRY_NOTHING when the last turn is complete. */
+  retry(): Promise<void>;
+  /** Goes on with a cut-off turn, once; false when there is none or it already went on by itself. */
+  continueCutOff(): Promise<boolean>;
+  /** The person's own command: its output goes into the conversation. */
+  shell(command: string): Promise<void>;
+  /** Ctrl+C: stops the turn or the `!` command. Resolves when all is closed and saved. */
+  interrupt(): Promise<void>;
+  /** SIGTERM, SIGHUP, an exception: closes calls, keeps streamed text, saves, unlocks. Bounded by `withinMs`. */
+  shutdown(reason: ShutdownReason, withinMs: number): Promise<void>;
+  /** Answers an `ask` event. */
+  answer(askId: string, answer: PermissionAnswer): void;
+  rename(name: string): Promise<void>;
+  setModel(name: string): Promise<void>;
+  readonly tools: ReadonlyArray<{ name: string; description: string; runs: string }>;
+  /** Resolves when no turn and no `!` command runs. */
+  idle(): Promise<void>;
+  /** Leaves: saved, unlocked. Nothing is written when nothing changed. */
+  close(): Promise<void>;
+}
+
+export type ShutdownReason = "SIGTERM" | "SIGHUP" | "SIGINT" | "exception";
+
+export type PermissionAnswer =
+  | { readonly kind: "once" }
+  | { readonly kind: "always" }
+  | { readonly kind: "no"; readonly reason?: string };
+
+export interface SessionInfo {
+  readonly id: string;
+  readonly name: string | undefined;
+  readonly task: string | undefined;
+  readonly model: string;
+  readonly cwd: string;
+  /** Nothing is on disk before the first message. */
+  readonly saved: boolean;
+  readonly createdAt: string | undefined;
+  readonly updatedAt: string | undefined;
+  readonly messageCount: number;
+  readonly usage: Usage & { readonly requests: number };
+  readonly busy: boolean;
+}
+
+export type SessionEvent =
+  | AgentEvent
+  | { readonly type: "busy" }
+  | { readonly type: "idle"; readonly reason: string }
+  /** One line for the person: what became of interrupted calls, a folder that is gone, damage that was read around. */
+  | { readonly type: "notice"; readonly text: string }
+  /** Something failed; the conversation goes on. `fix` says what to do. */
+  | {
+      readonly type: "error";
+      readonly problem: string;
+      readonly fix: string | undefined;
+      readonly code: string | undefined;
+    }
+  | { readonly type: "shell_output"; readonly chunk: string }
+  | { readonly type: "shell_end"; readonly exitCode: number | null }
+  | {
+      readonly type: "ask";
+      readonly askId: string;
+      readonly call: ModelCall;
+      readonly access: ToolAccess | undefined;
+      readonly always: string;
+    }
+  | { readonly type: "ask_withdrawn"; readonly askId: string };
+
+/** Opens conversations; the REPL's way to `:new`, `:resume`, `:list`, `:delete`. */
+export interface Sessions {
+  create(): Promise<Session>;
+  /** By id, unique prefix or name; undefined: the most recently updated. STATE_NOT_FOUND, STATE_AMBIGUOUS, STATE_LOCKED, STATE_DAMAGED. */
+  resume(ref: string | undefined): Promise<Session>;
+  list(): Promise<SavedState[]>;
+  /** STATE_LOCKED when it is open elsewhere. */
+  delete(ref: string): Promise<SavedState>;
+  /** The row a reference means, with the same errors as resume. */
+  find(ref: string): Promise<SavedState>;
+}
