@@ -47,9 +47,9 @@ export function printableLine(text: string, widthMax?: number): string {
   return `${kept.trimEnd()}…`;
 }
 
-/** Everything that is not plain text at first sight: most chunks have none of it and pass whole. */
-const SUSPICIOUS =
-  /[^\n\t\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u0370-\u05ff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\u3163\u3165-\ud7ff]/;
+/** Runs of characters that need no look one by one. A new regular expression each time: it carries a position. */
+const plainRun = () =>
+  /[\n\t\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u0370-\u05ff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\u3163\u3165-\ud7ff\u{1f300}-\u{1faff}]+/uy;
 
 const ESC = 0x1b;
 const CAN = 0x18;
@@ -81,21 +81,27 @@ class PrintableFilter {
   write(chunk: string): string {
     const text = this.#heldSurrogate + chunk;
     this.#heldSurrogate = "";
-    const plain = this.#place === "text" && !this.#afterCarriageReturn && this.#newline === "\n" && this.#tab === "\t";
-    if (plain && !SUSPICIOUS.test(text)) {
-      if (text !== "") this.#last = text.charCodeAt(text.length - 1);
-      return text;
-    }
+    const copiesBreaks = this.#newline === "\n" && this.#tab === "\t";
+    const run = plainRun();
     let out = "";
     for (let index = 0; index < text.length; ) {
+      if (copiesBreaks && this.#place === "text" && !this.#afterCarriageReturn) {
+        run.lastIndex = index;
+        const plain = run.exec(text)?.[0];
+        if (plain !== undefined) {
+          out += plain;
+          index += plain.length;
+          this.#last = lastCodePoint(plain);
+          continue;
+        }
+      }
       const code = text.codePointAt(index) ?? 0;
-      const units = code > 0xffff ? 2 : 1;
       if (code >= 0xd800 && code <= 0xdbff && index === text.length - 1) {
         this.#heldSurrogate = text.slice(index);
         break;
       }
       out += this.#take(code);
-      index += units;
+      index += code > 0xffff ? 2 : 1;
     }
     return out;
   }
@@ -181,6 +187,11 @@ class PrintableFilter {
     this.#last = code;
     return text;
   }
+}
+
+function lastCodePoint(text: string): number {
+  const pair = text.length > 1 ? (text.codePointAt(text.length - 2) ?? 0) : 0;
+  return pair > 0xffff ? pair : text.charCodeAt(text.length - 1);
 }
 
 function sequenceStart(code: number): Place {
