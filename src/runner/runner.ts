@@ -35,4 +35,6 @@ export interface CommandResult {
   readonly omittedBytes: number;
   readonly outputFile: string | undefined;
   readonly durationMs: number;
+  /** What the command left running in the background when it ended by itself. */
+  readonly backgroundPids?: readonly number[];
 }

@@ -1,0 +1,121 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** A command and everything it started. */
+export interface ProcessTree {
+  /** The main process: leader of a session and a process group of its own. */
+  readonly pid: number;
+  /** The value of the variable PERDURE_CALL, unique to this tree: it finds children that left the group (`setsid`). */
+  readonly mark: string;
+}
+
+export const MARK_VARIABLE = "PERDURE_CALL";
+
+/**
+ * The pids of what still runs of the tree (zombies do not). On Linux: its group and session, every process that carries
+ * its mark, and the children of all these. Elsewhere: the group's leader stands for the whole group.
+ */
+export function livingProcesses(tree: ProcessTree): number[] {
+  const table = processTable();
+  if (table === undefined) return signalPid(-tree.pid, 0) ? [tree.pid] : [];
+  const found = new Set<number>();
+  for (const row of table) {
+    if (row.group === tree.pid || row.session === tree.pid || hasMark(row.pid, tree.mark)) found.add(row.pid);
+  }
+  for (let before = -1; before !== found.size; ) {
+    before = found.size;
+    for (const row of table) if (found.has(row.parent)) found.add(row.pid);
+  }
+  return [...found].sort((a, b) => a - b);
+}
+
+/**
+ * SIGTERM to the whole tree, SIGKILL to what is left after `graceMs`. Resolves when nothing of it runs any more, or when
+ * a second after SIGKILL something still does (a process that waits for a dead disk cannot be ended).
+ */
+export async function endTree(tree: ProcessTree, graceMs: number): Promise<void> {
+  if (await signalUntilGone(tree, "SIGTERM", graceMs, false)) return;
+  await signalUntilGone(tree, "SIGKILL", 1000, true);
+}
+
+/** SIGKILL to the whole tree, without waiting: for the last moment of a process. */
+export function killTree(tree: ProcessTree): void {
+  signalTree(tree, livingProcesses(tree), "SIGKILL");
+}
+
+async function signalUntilGone(tree: ProcessTree, signal: NodeJS.Signals, withinMs: number, again: boolean) {
+  const until = performance.now() + withinMs;
+  let pids = livingProcesses(tree);
+  if (pids.length === 0) return true;
+  signalTree(tree, pids, signal);
+  while (performance.now() < until) {
+    await delay(20);
+    pids = livingProcesses(tree);
+    if (pids.length === 0) return true;
+    // What was being forked while the first round looked.
+    if (again) signalTree(tree, pids, signal);
+  }
+  return false;
+}
+
+function signalTree(tree: ProcessTree, pids: readonly number[], signal: NodeJS.Signals): void {
+  if (pids.length === 0) return;
+  signalPid(-tree.pid, signal);
+  for (const pid of pids) if (pid !== process.pid) signalPid(pid, signal);
+}
+
+/** False when there is no such process. */
+function signalPid(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(pid, signal);
+    return true;
+  } catch (error) {
+    // EPERM: it is there, but another user's (a setuid program): not ours to end.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+interface ProcessRow {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+}
+
+/** Undefined where there is no /proc. */
+function processTable(): ProcessRow[] | undefined {
+  if (process.platform !== "linux") return undefined;
+  const rows: ProcessRow[] = [];
+  try {
+    for (const name of readdirSync("/proc")) {
+      if (!/^\d+$/.test(name)) continue;
+      const row = processRow(Number(name));
+      if (row !== undefined) rows.push(row);
+    }
+  } catch {
+    return undefined; // /proc is not mounted: the group is all that can be known
+  }
+  return rows;
+}
+
+function processRow(pid: number): ProcessRow | undefined {
+  const stat = readProc(`/proc/${pid}/stat`)?.toString("latin1");
+  if (stat === undefined) return undefined;
+  // The name in parentheses may hold anything, parentheses too.
+  const [state, parent, group, session] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  if (state === "Z" || state === "X") return undefined;
+  return { pid, parent: Number(parent), group: Number(group), session: Number(session) };
+}
+
+function hasMark(pid: number, mark: string): boolean {
+  return readProc(`/proc/${pid}/environ`)?.includes(`${MARK_VARIABLE}=${mark}`) ?? false;
+}
+
+/** Undefined for a process that has ended meanwhile or is another user's. */
+function readProc(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined;
+  }
+}
