@@ -39,8 +39,9 @@ export class HeadTail {
   push(text: string): void {
     this.#totalBytes += Buffer.byteLength(text);
     const room = this.#bytesMax - this.#head.length;
-    if (room > 0) this.#head = copyOf(this.#head + text.slice(0, room));
-    this.#tail += text.length > this.#bytesMax ? text.slice(-this.#bytesMax) : text;
+    if (room > 0) this.#head = text.length > room ? copyOf(this.#head + text.slice(0, room)) : this.#head + text;
+    if (text.length >= this.#bytesMax) this.#tail = text.slice(-this.#bytesMax);
+    else this.#tail += text;
     if (this.#tail.length > this.#bytesMax * 4) this.#tail = copyOf(this.#tail.slice(-this.#bytesMax));
   }
 
@@ -51,9 +52,9 @@ export class HeadTail {
   }
 }
 
-/** A slice keeps its whole parent alive; a copy does not. */
+/** A slice keeps its whole parent alive; a copy does not. Well-formed: what is cut comes back so anyway. */
 function copyOf(text: string): string {
-  return Buffer.from(text, "utf16le").toString("utf16le");
+  return Buffer.from(text).toString();
 }
 
 function joinHeadAndTail(headSource: string, tailSource: string, totalBytes: number, bytesMax: number): Cut {
