@@ -32,7 +32,7 @@ export function classifyError(error: unknown, source: ErrorSource): Failure {
     again,
     reason,
   });
-  const code = error instanceof StreamEndedError || error instanceof FailedAnswerError ? error.code : facts.networkCode;
+  const code = ownCode(error) ?? facts.networkCode;
   if (code === "MODEL_STREAM_ENDED") {
     const what = `${host} ended the stream before the answer was whole.`;
     return fail("MODEL_UNREACHABLE", what, "Ask again.", true, "the answer ended early");
@@ -68,6 +68,13 @@ export function classifyError(error: unknown, source: ErrorSource): Failure {
     false,
     "bad reply",
   );
+}
+
+function ownCode(error: unknown): string | undefined {
+  if (error instanceof StreamEndedError || error instanceof FailedAnswerError) return error.code;
+  // How the library for compatible servers says that a stream had no finish: an invalid response without a response.
+  const invalid = error instanceof Error && error.name === "AI_InvalidResponseDataError";
+  return invalid && "data" in error && error.data === undefined ? "MODEL_STREAM_ENDED" : undefined;
 }
 
 function statusFailure(facts: ErrorFacts, status: number, host: string, source: ErrorSource): Failure {
