@@ -1,12 +1,5 @@
 import { PerdureError } from "../errors.js";
-
-/** A provider that has a key, with its default model. */
-export interface AvailableModel {
-  readonly provider: string;
-  /** `provider/name`. */
-  readonly model: string;
-  readonly keyVariable: string;
-}
+import type { AvailableModel } from "../model/default-models.js";
 
 export interface ModelCircumstances {
   /** `--model`. */

@@ -1,6 +1,6 @@
 // Loaded lazily: only a person at a terminal is asked anything.
 import { confirm, select } from "@inquirer/prompts";
-import type { AvailableModel } from "./choose-model.js";
+import type { AvailableModel } from "../model/default-models.js";
 
 /** Which of several models to use. Undefined: the person left with Ctrl+C. */
 export async function askModel(choices: readonly AvailableModel[]): Promise<string | undefined> {

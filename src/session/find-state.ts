@@ -1,7 +1,6 @@
 import { PerdureError } from "../errors.js";
 import type { SavedState } from "../store/store.js";
 import { printableLine } from "../text/printable.js";
-import { rowTitle } from "./row-title.js";
 
 /**
  * The conversation a reference means: its id, its name, the beginning of its id, or its name in another case, in this
@@ -51,7 +50,9 @@ export function latestState(rows: readonly SavedState[]): SavedState {
 
 function ambiguous(ref: string, candidates: readonly SavedState[]): PerdureError {
   const shownMax = 5;
-  const lines = candidates.slice(0, shownMax).map((row) => `  ${printableLine(row.id, 128)}  ${rowTitle(row, 60)}`);
+  const lines = candidates
+    .slice(0, shownMax)
+    .map((row) => `  ${printableLine(row.id, 128)}  ${printableLine(row.name ?? row.task, 60)}`);
   const left = candidates.length - shownMax;
   if (left > 0) lines.push(`  and ${left} more`);
   return new PerdureError({
