@@ -3,14 +3,17 @@ import type { FinishReason, ModelCall, Usage } from "../model/model.js";
 import type { Entry } from "../store/store.js";
 
 /**
- * The kinds of history entries. docs/format/log.md is the reference; unknown kinds are kept and change nothing.
+ * The kinds of history entries. docs/format/entries.md is the reference; unknown kinds are kept and change nothing.
  * Every entry also has `seq`, `at`, `kind`, `turn`.
  */
 export type EntryBody =
   /** A message from the person. It begins a new turn unless one is under way. */
   | { kind: "user"; text: string }
-  /** A message from the program, for the model (prefixed `[notice] `) and the person. `skip` leaves history out of the context: a half-written step. */
-  | { kind: "notice"; text: string; skip?: { from: number; to: number } }
+  /**
+   * A message from the program, for the model (prefixed `[notice] `) and the person. `skip` leaves history out of the
+   * context: a half-written step. `missing` names entries that could not be read. Both ends are inclusive.
+   */
+  | { kind: "notice"; text: string; skip?: SeqRange; missing?: SeqRange[] }
   /** A command the person ran with `!`; its output is part of the conversation. */
   | { kind: "shell"; command: string; output: string; exitCode: number | null }
   | { kind: "run_start"; agent: AgentSummary }
@@ -51,7 +54,12 @@ export type EntryBody =
   | { kind: "finish"; answer: JsonValue }
   /** A failed step. `step`: request, compaction, ask, run. */
   | { kind: "error"; step: string; message: string; code?: string }
-  | { kind: "run_end"; reason: string };
+  | { kind: "run_end"; reason: string }
+  /** In memory only: the place of an entry that was lost to damage. Never saved. */
+  | { kind: "missing" };
+
+/** Positions in history, both ends inclusive. */
+export type SeqRange = { from: number; to: number };
 
 export type EntryKind = EntryBody["kind"];
 export type HistoryEntry<K extends EntryKind = EntryKind> = Entry & Extract<EntryBody, { kind: K }>;
@@ -75,7 +83,10 @@ export interface PermissionRule {
 /** Which agent ran: enough to see that another one resumes. The system prompt is only a hash. */
 export type AgentSummary = { name: string; model: string; systemHash: string; tools: string[] };
 
-/** Why a run ended (`run_end.reason`, `State.stoppedBy`). `until:<name>` and `aborted:<Error name>` exist beside these. */
+/**
+ * Why a run ended (`run_end.reason`, `State.stoppedBy`). Beside these: the name of the until function that stopped it,
+ * `aborted:<signal or Error name>`, and `returned` for a loop function of one's own.
+ */
 export const STOPPED = {
   answered: "answered",
   finish: "finish",
@@ -83,4 +94,5 @@ export const STOPPED = {
   interrupted: "interrupted",
   denied: "denied",
   error: "error",
+  returned: "returned",
 } as const;

@@ -1,0 +1,53 @@
+import { STOPPED } from "./entries.js";
+
+/** The reason to abort with when the person stops a run (Ctrl+C): running calls are closed `(interrupted by user)`. */
+export class UserInterrupt extends Error {
+  override readonly name = "UserInterrupt";
+  constructor(message = "interrupted by user") {
+    super(message);
+  }
+}
+
+/** The reason to abort with when a signal ends the program: running calls are closed `(aborted: SIGTERM)`. */
+export class SignalAbort extends Error {
+  override readonly name = "SignalAbort";
+  readonly signal: string;
+  constructor(signal: string) {
+    super(`aborted: ${signal}`);
+    this.signal = signal;
+  }
+}
+
+/** Why a run was ended from outside or by an exception, in the words that close its calls. */
+export interface Ending {
+  readonly outcome: "interrupted" | "aborted";
+  /** `interrupted by user`, `aborted: SIGTERM`, `aborted: TypeError`. */
+  readonly text: string;
+  /** For `run_end`: `interrupted`, `aborted:SIGTERM`. */
+  readonly reason: string;
+}
+
+/** By name, not by class: the reason may come from another bundle of this library. */
+export function endingOf(reason: unknown): Ending {
+  const name = nameOf(reason);
+  if (name === "UserInterrupt") {
+    return { outcome: "interrupted", text: "interrupted by user", reason: STOPPED.interrupted };
+  }
+  return { outcome: "aborted", text: `aborted: ${name}`, reason: `aborted:${name}` };
+}
+
+function nameOf(reason: unknown): string {
+  if (typeof reason !== "object" || reason === null) return String(reason);
+  if ("signal" in reason && typeof reason.signal === "string") return reason.signal;
+  if ("name" in reason && typeof reason.name === "string" && reason.name !== "") return reason.name;
+  return "Error";
+}
+
+/** The results that close calls which have none. Part of the file format: a second load gives the same words. */
+export const closingText = {
+  unknown:
+    "(unknown: the run stopped before this result was saved, so the tool may or may not have run. Check whether it took effect before relying on it or running it again)",
+  notStarted: "(not run: the run stopped before this call started)",
+  running: (ending: Ending) => `(${ending.text})`,
+  waiting: (ending: Ending) => `(not run: ${ending.text})`,
+} as const;

@@ -1,0 +1,58 @@
+import type { Model, ModelCall, ModelEvent, ModelRequest } from "../model/model.js";
+import type { AgentCore } from "./agent-core.js";
+import { orAborted } from "./grace.js";
+
+/** What has come of a reply so far; whole when `finish` is there. */
+export interface Received {
+  text: string;
+  calls: ModelCall[];
+  finish: Extract<ModelEvent, { type: "finish" }> | undefined;
+}
+
+/**
+ * Streams one reply into `received`, which holds what had come when this throws. A model that ignores its signal is left
+ * alone: nothing waits for it.
+ */
+export async function receive(
+  agent: AgentCore,
+  model: Model,
+  request: ModelRequest,
+  received: Received,
+  signal: AbortSignal,
+  // Summaries and asides are no reply: their text is not shown as one.
+  mode: "shown" | "quietly" = "shown",
+): Promise<void> {
+  const events = model.stream(request, { signal })[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await orAborted(events.next(), signal);
+      if (next.done === true) return;
+      take(agent, next.value, received, mode === "shown");
+    }
+  } catch (error) {
+    events.return?.()?.catch(() => undefined);
+    throw error;
+  }
+}
+
+function take(agent: AgentCore, event: ModelEvent, received: Received, isShown: boolean): void {
+  switch (event.type) {
+    case "text":
+      received.text += event.text;
+      if (isShown) agent.emitter.emit({ type: "text", text: event.text });
+      return;
+    case "reasoning":
+      if (isShown) agent.emitter.emit({ type: "reasoning", text: event.text });
+      return;
+    case "retry":
+      agent.emitter.emit(event);
+      return;
+    case "call":
+      // Only what comes before `finish` counts.
+      if (received.finish === undefined) received.calls.push(event.call);
+      return;
+    case "finish":
+      received.finish ??= event;
+      return;
+  }
+}

@@ -1,0 +1,177 @@
+import { problemOf } from "../errors.js";
+import type { ModelCall } from "../model/model.js";
+import type { AgentCore, StepOptions } from "./agent-core.js";
+import { decideCall } from "./decide-call.js";
+import { STOPPED } from "./entries.js";
+import { orAborted } from "./grace.js";
+import { closingText, endingOf } from "./interrupt.js";
+import type { Decision } from "./permissions.js";
+import { type PreparedCall, prepareCall } from "./prepare-call.js";
+import { fitting, type ResultBody, runCall } from "./run-call.js";
+import { save, saveFailing } from "./save.js";
+import type { State } from "./state.js";
+import { beginStep } from "./step.js";
+
+type ReadyCall = Exclude<PreparedCall, { problem: string }>;
+
+/**
+ * Runs every pending call. Permissions are asked one call after the other; a call that is allowed runs while the next is
+ * asked about. Each start is durable before the call runs, each result as soon as it is there.
+ *
+ * @throws the store's error when something could not be saved; the signal's reason when it is aborted (every call is
+ *   closed then)
+ */
+export async function useTools(agent: AgentCore, state: State, options: StepOptions = {}): Promise<void> {
+  const signal = beginStep(agent, state, options);
+  if (state.pendingCalls.length === 0) return save(agent, state, { signal });
+  const calls = new Calls(agent, state, signal);
+  await calls.run();
+  agent.emitter.throwFailure();
+}
+
+/** The calls of one reply while they run. */
+class Calls {
+  readonly #agent: AgentCore;
+  readonly #state: State;
+  readonly #signal: AbortSignal;
+  /** Allowed, and not started yet: those that are allowed in one go start together, with one save. */
+  #ready: ReadyCall[] = [];
+  readonly #running: Promise<void>[] = [];
+  #startFailure: { readonly error: unknown } | undefined;
+
+  constructor(agent: AgentCore, state: State, signal: AbortSignal) {
+    this.#agent = agent;
+    this.#state = state;
+    this.#signal = signal;
+  }
+
+  async run(): Promise<void> {
+    try {
+      await this.#startAll();
+    } catch (error) {
+      if (!this.#signal.aborted) throw error;
+    }
+    await Promise.all(this.#running);
+    await this.#end();
+  }
+
+  async #startAll(): Promise<void> {
+    const { pendingCalls } = this.#state;
+    const preparing = Promise.all(
+      pendingCalls.map((call) => prepareCall(this.#agent, this.#state, call, this.#signal)),
+    );
+    for (const prepared of await orAborted(preparing, this.#signal)) {
+      if (prepared.problem !== undefined) {
+        this.#running.push(this.#close(errorResult(prepared.call, prepared.problem)));
+        continue;
+      }
+      const decision = await this.#decide(prepared);
+      if (decision.allow) this.#allow(prepared, decision);
+      else this.#refuse(prepared, decision);
+    }
+    this.#startReady();
+  }
+
+  /** While a person thinks about one call, the ones allowed before it start. */
+  async #decide(prepared: ReadyCall): Promise<Decision> {
+    const deciding = decideCall(this.#agent, this.#state, prepared).catch(
+      (error: unknown): Decision => ({ allow: false, reason: `asking for permission failed: ${problemOf(error)}` }),
+    );
+    const atOnce = await Promise.race([deciding, nextTick()]);
+    if (atOnce === undefined) this.#startReady();
+    return orAborted(deciding, this.#signal);
+  }
+
+  #allow(prepared: ReadyCall, decision: Extract<Decision, { allow: true }>): void {
+    if (decision.remember !== undefined) this.#state.record({ kind: "permission", rule: decision.remember });
+    this.#ready.push(prepared);
+  }
+
+  #refuse(prepared: ReadyCall, decision: Extract<Decision, { allow: false }>): void {
+    const { call } = prepared;
+    const text = `(refused: ${decision.reason})`;
+    if (decision.stop === true) this.#state.stopBy(STOPPED.denied);
+    this.#running.push(this.#close({ ...resultHead(call), text, isError: true, outcome: "refused" }));
+  }
+
+  #startReady(): void {
+    const ready = this.#ready;
+    this.#ready = [];
+    if (ready.length > 0) this.#running.push(this.#start(ready));
+  }
+
+  async #start(ready: readonly ReadyCall[]): Promise<void> {
+    for (const { call } of ready) this.#state.record({ kind: "call_started", callId: call.id, name: call.name });
+    try {
+      await save(this.#agent, this.#state, { signal: this.#signal });
+    } catch (error) {
+      // A call whose start is not durable must not run: after a crash nobody would know that it did.
+      this.#startFailure ??= { error };
+      const why = this.#signal.aborted ? endingOf(this.#signal.reason).text : "saving failed before this call started";
+      for (const { call } of ready) this.#record(notRun(call, why));
+      return;
+    }
+    await Promise.all(ready.map((prepared) => this.#runOne(prepared)));
+  }
+
+  async #runOne(prepared: ReadyCall): Promise<void> {
+    const { call } = prepared;
+    if (this.#signal.aborted) return this.#close(notRun(call, endingOf(this.#signal.reason).text));
+    this.#agent.emitter.emit({ type: "call_started", call });
+    await this.#close(await runCall(this.#agent, prepared));
+  }
+
+  /** Records a result and saves it at once. A save that fails stops no other call: the end writes what is missing. */
+  async #close(result: ResultBody): Promise<void> {
+    this.#record(result);
+    await save(this.#agent, this.#state, { signal: this.#signal }).catch(() => undefined);
+  }
+
+  #record(result: ResultBody): void {
+    this.#state.record(result);
+    this.#agent.emitter.emit({ type: "call_result", callId: result.callId, name: result.name, result });
+  }
+
+  async #end(): Promise<void> {
+    if (this.#signal.aborted) {
+      const { reason } = this.#signal;
+      closePending(this.#agent, this.#state, endingOf(reason).text);
+      await saveFailing(this.#agent, this.#state, reason);
+      throw reason;
+    }
+    if (this.#startFailure !== undefined) {
+      const { error } = this.#startFailure;
+      await saveFailing(this.#agent, this.#state, error);
+      throw error;
+    }
+    await save(this.#agent, this.#state, { signal: this.#signal });
+  }
+}
+
+/** Gives every pending call its result: none of them started. */
+export function closePending(agent: AgentCore, state: State, why: string): void {
+  for (const call of state.pendingCalls) {
+    const result = state.isStarted(call.id)
+      ? ({ ...resultHead(call), text: closingText.unknown, isError: true, outcome: "unknown" } as const)
+      : notRun(call, why);
+    state.record(result);
+    agent.emitter.emit({ type: "call_result", callId: call.id, name: call.name, result });
+  }
+}
+
+function notRun(call: ModelCall, why: string): ResultBody {
+  return { ...resultHead(call), text: `(not run: ${why})`, isError: true, outcome: "not_run" };
+}
+
+function errorResult(call: ModelCall, text: string): ResultBody {
+  return { ...resultHead(call), ...fitting({ text }), isError: true, outcome: "error" };
+}
+
+function resultHead(call: ModelCall): Pick<ResultBody, "kind" | "callId" | "name"> {
+  return { kind: "result", callId: call.id, name: call.name };
+}
+
+/** Resolves after everything that could be decided without waiting for anybody. */
+function nextTick(): Promise<undefined> {
+  return new Promise((resolve) => setImmediate(() => resolve(undefined)));
+}
