@@ -1,5 +1,5 @@
 /** The public API of the library: `import { Agent, FileStore, State } from "perdure"`. */
-import { loadState } from "./agent/base-store.js";
+import { loadState } from "./agent/load-state.js";
 import type { State } from "./agent/state.js";
 import type { Model } from "./model/model.js";
 import type { OpenModelOptions } from "./model/open-model.js";
@@ -9,7 +9,7 @@ export { abortOnSignal } from "./abort-on-signal.js";
 export { Agent, type AgentOptions } from "./agent/agent.js";
 export type { StepOptions } from "./agent/agent-core.js";
 export type { AskOptions } from "./agent/ask.js";
-export { BaseStore as Store, loadState } from "./agent/base-store.js";
+export { BaseStore as Store } from "./agent/base-store.js";
 export type { Clock } from "./agent/clock.js";
 export type { CutOffTurn } from "./agent/cut-off-turn.js";
 export { defineTool } from "./agent/define-tool.js";
@@ -27,6 +27,7 @@ export type { AgentEvent, AgentListener } from "./agent/events.js";
 export type { UsageTotals } from "./agent/facts.js";
 export { fold } from "./agent/fold.js";
 export { SignalAbort, UserInterrupt } from "./agent/interrupt.js";
+export { loadState } from "./agent/load-state.js";
 export {
   answered,
   defaultLoop,
