@@ -1,0 +1,46 @@
+import { randomBytes } from "node:crypto";
+import path from "node:path";
+
+/** Where things lie in a store's folder. Names that begin with a dot can never be a conversation's id. */
+export const NEW_PREFIX = ".new-";
+export const DELETED_PREFIX = ".deleted-";
+
+export interface StatePaths {
+  readonly folder: string;
+  readonly log: string;
+  readonly snapshot: string;
+  readonly lock: string;
+}
+
+export function statePaths(root: string, id: string): StatePaths {
+  return pathsIn(path.join(root, id));
+}
+
+export function pathsIn(folder: string): StatePaths {
+  return {
+    folder,
+    log: path.join(folder, "log.jsonl"),
+    snapshot: path.join(folder, "snapshot.json"),
+    lock: path.join(folder, "lock"),
+  };
+}
+
+export function callOutputPath(root: string, id: string, callId: string): string {
+  return path.join(root, id, "calls", callId, "output");
+}
+
+export function stampPath(root: string): string {
+  return path.join(root, ".stamp");
+}
+
+export function newFolderPath(root: string, id: string): string {
+  return path.join(root, `${NEW_PREFIX}${id}-${randomName()}`);
+}
+
+export function deletedFolderPath(root: string, id: string): string {
+  return path.join(root, `${DELETED_PREFIX}${id}-${randomName()}`);
+}
+
+export function randomName(): string {
+  return randomBytes(6).toString("hex");
+}

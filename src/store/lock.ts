@@ -1,0 +1,124 @@
+import fs from "node:fs";
+import os from "node:os";
+import { hasCode, problemOf } from "../errors.js";
+import { type Flock, findFlock } from "./flock.js";
+import { isJsonObject } from "./log-line.js";
+import { diskError, lockUnavailable } from "./store-errors.js";
+
+/** What a lock file says about its holder: for messages only, a lock is held by the kernel's word alone. */
+export interface LockOwner {
+  readonly pid: number;
+  /** When it took the lock, ISO 8601 in UTC. */
+  readonly since: string;
+  /** When the process started, so that another process with the same pid is not taken for it. */
+  readonly startedAt?: string;
+  readonly host?: string;
+  readonly cwd?: string;
+}
+
+export interface HeldLock {
+  release(): Promise<void>;
+}
+
+/**
+ * Makes this process the one holder of a lock file, without waiting. It ends with the process, however that ends.
+ *
+ * @throws {PerdureError} LOCK_UNAVAILABLE; ENOENT when its folder is gone
+ */
+export type TakeLock = (path: string) => Promise<HeldLock | { owner: LockOwner | undefined }>;
+
+let systemFlock: Promise<Flock> | undefined;
+
+export const takeLock: TakeLock = async (path) => {
+  systemFlock ??= findFlock();
+  return takeLockWith(await systemFlock, path);
+};
+
+export async function takeLockWith(flock: Flock, path: string): ReturnType<TakeLock> {
+  // Again when the file was replaced between opening and locking it: the lock must be the one others meet.
+  for (;;) {
+    const fd = openLockFile(path);
+    let keepOpen = false;
+    try {
+      const release = await flock({ fd, path }).catch((error: unknown) => {
+        throw lockUnavailable(path, problemOf(error));
+      });
+      if (release === "busy") return { owner: readOwner(path) };
+      if (isStillAt(path, fd)) {
+        keepOpen = true;
+        writeOwner(fd);
+        return {
+          async release() {
+            await release();
+            fs.closeSync(fd);
+          },
+        };
+      }
+      await release();
+    } finally {
+      if (!keepOpen) fs.closeSync(fd);
+    }
+  }
+}
+
+export function isHeld(lock: Awaited<ReturnType<TakeLock>>): lock is HeldLock {
+  return "release" in lock;
+}
+
+function openLockFile(path: string): number {
+  try {
+    // Close-on-exec, as all of Node's files: a child does not inherit the lock.
+    const fd = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600);
+    const stats = fs.fstatSync(fd);
+    if ((stats.mode & 0o777) !== 0o600 && stats.uid === process.getuid?.()) fs.fchmodSync(fd, 0o600);
+    return fd;
+  } catch (error) {
+    throw hasCode(error, "ENOENT", "ENOTDIR") ? error : diskError(error, path);
+  }
+}
+
+function isStillAt(path: string, fd: number): boolean {
+  const there = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
+  const ours = fs.fstatSync(fd, { bigint: true });
+  return there !== undefined && there.ino === ours.ino && there.dev === ours.dev;
+}
+
+function writeOwner(fd: number): void {
+  const owner: LockOwner = {
+    pid: process.pid,
+    since: new Date().toISOString(),
+    startedAt: new Date(Date.now() - process.uptime() * 1000).toISOString(),
+    host: os.hostname(),
+    cwd: workingFolder(),
+  };
+  try {
+    fs.ftruncateSync(fd, 0);
+    fs.writeSync(fd, `${JSON.stringify(owner)}\n`, 0);
+  } catch {
+    // A full disk must not keep anybody from opening a conversation; only the message about the holder is poorer.
+  }
+}
+
+function readOwner(path: string): LockOwner | undefined {
+  try {
+    const value: unknown = JSON.parse(fs.readFileSync(path, "utf8"));
+    if (!isJsonObject(value) || typeof value.pid !== "number" || typeof value.since !== "string") return undefined;
+    const { pid, since } = value;
+    const others = ["startedAt", "host", "cwd"].flatMap((field) => {
+      const text = value[field];
+      return typeof text === "string" ? [[field, text]] : [];
+    });
+    return { pid, since, ...Object.fromEntries(others) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The folder may be gone. */
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,195 @@
+import path from "node:path";
+import type { Adapter } from "lowdb";
+import type { Disk, DiskFile } from "./disk.js";
+import { entriesFromEnd, readHeader, readingLog, readLog } from "./log-file.js";
+import { encodeEntries } from "./log-line.js";
+import { readRange } from "./read-file.js";
+import type { Damage, Entry } from "./store.js";
+import { naming, stateChangedOutside } from "./store-errors.js";
+
+/** What a read gave, or what the next write appends. */
+export interface LogDocument {
+  entries: readonly Entry[];
+  /** The highest stamp that was read, or the stamp of this write. */
+  stamp: number;
+  damage: readonly Damage[];
+}
+
+export const emptyLog: LogDocument = { entries: [], stamp: 0, damage: [] };
+
+/** Where a log ends: what a writer must know of it. */
+interface LogEnd {
+  readonly seqNext: number;
+  readonly stamp: number;
+  readonly wholeBytes: number;
+  readonly sizeBytes: number;
+  readonly needsNewline: boolean;
+}
+
+/**
+ * lowdb's adapter for a log: a write appends what is new and syncs it, instead of writing everything again.
+ *
+ * The file never gets bytes after a half-written record: after any failed write it is cut back to the size that the disk
+ * acknowledged last, before anything else is written; a tail that was cut off before we came is set aside. Sizes and
+ * `seqNext` change only after the disk said yes.
+ */
+export class LogAdapter implements Adapter<LogDocument> {
+  private file: DiskFile | undefined;
+  private identity = "";
+  private end: LogEnd = { seqNext: 0, stamp: 0, wholeBytes: 0, sizeBytes: 0, needsNewline: false };
+  /** What the last read found, to save the next opening a look at the file. */
+  private lastRead: { end: LogEnd; version: string } | undefined;
+  private ackedBytes = 0;
+  /** How much of a write that is under way, or that failed, may be in the file after `ackedBytes`. */
+  private unackedBytes = 0;
+
+  constructor(
+    private readonly disk: Disk,
+    private readonly path: string,
+    private readonly id: string,
+  ) {}
+
+  /** The position of the next entry. Known when the log is open. */
+  get seqNext(): number {
+    return this.end.seqNext;
+  }
+
+  get sizeBytes(): number {
+    return this.ackedBytes;
+  }
+
+  get stamp(): number {
+    return this.end.stamp;
+  }
+
+  async read(): Promise<LogDocument> {
+    const options = this.unackedBytes > 0 ? { limitBytes: this.ackedBytes } : {};
+    const contents = await readLog(this.disk, this.path, this.id, options);
+    const { entries, damage, version, seqNext, stamp, wholeBytes, sizeBytes, needsNewline } = contents;
+    this.lastRead = { end: { seqNext, stamp, wholeBytes, sizeBytes, needsNewline }, version };
+    return { entries, stamp, damage };
+  }
+
+  /** Opens the log to write to it. `entriesKnown`: how many entries the snapshot says there are. */
+  async open(entriesKnown: number): Promise<void> {
+    if (this.file !== undefined) return;
+    this.end = await this.findEnd(entriesKnown);
+    const file = await naming(this.path, () => this.disk.open(this.path, "append"));
+    try {
+      if (this.end.wholeBytes < this.end.sizeBytes) await naming(this.path, () => this.setTailAside(file));
+      this.ackedBytes = this.end.wholeBytes;
+      this.unackedBytes = 0;
+      this.identity = file.stat().identity;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+    this.file = file;
+  }
+
+  /**
+   * Appends the document's entries. Durable on return; after an error the log is as it was, or is made so before the next
+   * write.
+   */
+  async write({ entries, stamp }: LogDocument): Promise<void> {
+    const file = this.file;
+    const last = entries.at(-1);
+    if (file === undefined || last === undefined)
+      throw new Error("a log is written to when it is open and something is new");
+    this.checkUnchanged();
+    const bytes = Buffer.from(`${this.end.needsNewline ? "\n" : ""}${encodeEntries(entries, stamp)}`);
+    await naming(this.path, async () => {
+      await this.cutBack(file);
+      this.unackedBytes = bytes.length;
+      try {
+        await file.write(bytes, this.ackedBytes);
+        await file.datasync();
+      } catch (error) {
+        // Now, so that no reader meets half a record; when this fails too, the next write begins with it.
+        await this.cutBack(file).catch(() => undefined);
+        throw error;
+      }
+    });
+    this.ackedBytes += bytes.length;
+    this.unackedBytes = 0;
+    this.end = { ...this.end, seqNext: last.seq + 1, stamp, needsNewline: false };
+  }
+
+  async close(): Promise<void> {
+    const file = this.file;
+    this.file = undefined;
+    if (file === undefined) return;
+    if (this.unackedBytes > 0 && this.isUnchanged()) await this.cutBack(file).catch(() => undefined);
+    await file.close();
+  }
+
+  /** @throws {PerdureError} STATE_CHANGED_OUTSIDE when the open log is not the file that we left */
+  checkUnchanged(): void {
+    if (this.file === undefined) return;
+    const now = this.disk.stat(this.path);
+    if (now === undefined) throw stateChangedOutside(this.id, this.path, "is gone");
+    if (now.identity !== this.identity) throw stateChangedOutside(this.id, this.path, "was replaced by another file");
+    const moreBytes = now.sizeBytes - this.ackedBytes;
+    if (moreBytes >= 0 && moreBytes <= this.unackedBytes) return;
+    throw stateChangedOutside(this.id, this.path, `has ${now.sizeBytes} bytes where we left ${this.ackedBytes}`);
+  }
+
+  private isUnchanged(): boolean {
+    try {
+      this.checkUnchanged();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  private async cutBack(file: DiskFile): Promise<void> {
+    if (this.unackedBytes === 0) return;
+    await file.truncate(this.ackedBytes);
+    this.unackedBytes = 0;
+  }
+
+  /** From the last read when the file is still the same, else from its last lines; all of it only when those are odd. */
+  private async findEnd(entriesKnown: number): Promise<LogEnd> {
+    if (this.lastRead !== undefined && this.disk.stat(this.path)?.version === this.lastRead.version) {
+      return this.lastRead.end;
+    }
+    const end = await readingLog(this.disk, this.path, (file) => endOfRegularLog(file, this.path, this.id));
+    if (end !== undefined && end.seqNext >= entriesKnown) return end;
+    return readLog(this.disk, this.path, this.id, { keepEntries: false });
+  }
+
+  private async setTailAside(file: DiskFile): Promise<void> {
+    const tail = await readRange(file, this.end.wholeBytes, this.end.sizeBytes);
+    let number = 1;
+    while (this.disk.stat(`${this.path}.torn-${number}`) !== undefined) number++;
+    const aside = await this.disk.open(`${this.path}.torn-${number}`, "create");
+    try {
+      await aside.write(tail, 0);
+      await aside.sync();
+    } finally {
+      await aside.close();
+    }
+    await this.disk.syncFolder(path.dirname(this.path));
+    await file.truncate(this.end.wholeBytes);
+    await file.datasync();
+  }
+}
+
+/** Undefined when the last lines are not what a log ends with after a clean write. */
+async function endOfRegularLog(file: DiskFile, path: string, id: string): Promise<LogEnd | undefined> {
+  const { sizeBytes } = file.stat();
+  const header = await readHeader(file, path, id);
+  if (header === undefined) return undefined;
+  const regular = { wholeBytes: sizeBytes, sizeBytes, needsNewline: false };
+  let last: { seq: number; stamp: number } | undefined;
+  for await (const { entry, stamp, clean } of entriesFromEnd(file, sizeBytes)) {
+    if (!clean) return undefined;
+    if (last !== undefined) {
+      return entry.seq + 1 === last.seq ? { ...regular, seqNext: last.seq + 1, stamp: last.stamp } : undefined;
+    }
+    if (stamp === undefined) return undefined;
+    last = { seq: entry.seq, stamp };
+  }
+  return last?.seq === 0 ? { ...regular, seqNext: 1, stamp: last.stamp } : undefined;
+}

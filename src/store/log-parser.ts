@@ -1,0 +1,151 @@
+import { isUtf8 } from "node:buffer";
+import { type LogHeader, type LogLine, parseLine, salvageLine, toHeader } from "./log-line.js";
+import type { Damage, Entry } from "./store.js";
+
+const NEWLINE = 10;
+
+/** What a log holds, as far as it can be read. */
+export interface LogContents {
+  /** Undefined when the first line is damaged. */
+  readonly header: LogHeader | undefined;
+  readonly entries: Entry[];
+  readonly damage: Damage[];
+  /** The position that the next entry gets. */
+  readonly seqNext: number;
+  /** The highest stamp of a write; 0 without one. */
+  readonly stamp: number;
+  /** Where the last whole line ends; what comes after it is a cut tail. */
+  readonly wholeBytes: number;
+  /** The last line is whole but its newline is missing. */
+  readonly needsNewline: boolean;
+}
+
+/**
+ * Reads a log that comes in pieces, line by line: framing is `\n` and nothing else. Whole records on both sides of
+ * damage are kept, and the damage is named with its line.
+ */
+export class LogParser {
+  /** Known as soon as the first line is read. */
+  header: LogHeader | undefined;
+  private readonly entries: Entry[] = [];
+  private readonly damage: Damage[] = [];
+  private readonly damageSinceWhole: Damage[] = [];
+  private rest: Buffer[] = [];
+  private readBytes = 0;
+  private wholeBytes = 0;
+  private lineCount = 0;
+  private wholeLines = 0;
+  private seqNext = 0;
+  private stamp = 0;
+  private needsNewline = false;
+
+  constructor(
+    private readonly path: string,
+    /** false: only count, for a caller who wants no entries. */
+    private readonly keepEntries = true,
+  ) {}
+
+  /** `chunk` may be overwritten by the caller afterwards. */
+  push(chunk: Buffer): void {
+    let from = 0;
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
+      const piece = chunk.subarray(from, end);
+      this.addLine(this.rest.length === 0 ? piece : Buffer.concat([...this.rest, piece]), 1);
+      this.rest = [];
+      from = end + 1;
+    }
+    if (from < chunk.length) this.rest.push(Buffer.from(chunk.subarray(from)));
+  }
+
+  end(): LogContents {
+    if (this.rest.length > 0) this.addLine(Buffer.concat(this.rest), 0);
+    this.nameTail();
+    return {
+      header: this.header,
+      entries: this.entries,
+      damage: this.damage,
+      seqNext: this.seqNext,
+      stamp: this.stamp,
+      wholeBytes: this.wholeBytes,
+      needsNewline: this.needsNewline,
+    };
+  }
+
+  private addLine(bytes: Buffer, newlineBytes: 0 | 1): void {
+    this.lineCount++;
+    this.readBytes += bytes.length + newlineBytes;
+    const text = bytes.toString("utf8");
+    const parsed = parseLine(text);
+    const line = parsed?.line ?? (parsed === undefined ? salvageLine(text) : undefined);
+    const isFirst = this.lineCount === 1;
+    if (isFirst && parsed !== undefined && line === undefined) this.header = toHeader(parsed.value);
+    const isHeader = isFirst && this.header !== undefined;
+    if (parsed !== undefined || line !== undefined) this.whole(newlineBytes);
+
+    if (parsed === undefined) this.name(unreadable(bytes, isFirst, line !== undefined));
+    else if (line === undefined && !isHeader) this.name(isFirst ? "it is no header" : "it is JSON, but not an entry");
+    else if (isFirst && !isHeader) this.name("the header before it is missing");
+    else if (!isUtf8(bytes)) this.name("bytes that are not UTF-8 are shown as U+FFFD");
+    if (line !== undefined) this.addEntry(line);
+  }
+
+  private whole(newlineBytes: 0 | 1): void {
+    this.damage.push(...this.damageSinceWhole.splice(0));
+    this.wholeBytes = this.readBytes;
+    this.wholeLines = this.lineCount;
+    this.needsNewline = newlineBytes === 0;
+  }
+
+  private addEntry({ entry, stamp }: LogLine): void {
+    if (stamp !== undefined && stamp > this.stamp) this.stamp = stamp;
+    if (entry.seq >= this.seqNext) {
+      if (entry.seq > this.seqNext) this.name(`${missing(this.seqNext, entry.seq)} before it`);
+      if (this.keepEntries) this.entries.push(entry);
+      this.seqNext = entry.seq + 1;
+      return;
+    }
+    const at = this.keepEntries ? this.entries.findIndex((other) => other.seq >= entry.seq) : -1;
+    if (at === -1 || this.entries[at]?.seq === entry.seq) {
+      this.name(`entry ${entry.seq} is there already; the first one is used`);
+    } else {
+      this.entries.splice(at, 0, entry);
+      this.name(`entry ${entry.seq} is out of order`);
+    }
+  }
+
+  private name(problem: string): void {
+    const line = this.lineCount;
+    const list = line > this.wholeLines ? this.damageSinceWhole : this.damage;
+    list.push({ path: this.path, line, problem: `line ${line}: ${problem}` });
+  }
+
+  private nameTail(): void {
+    const cutBytes = this.readBytes - this.wholeBytes;
+    if (cutBytes === 0) return;
+    if (this.wholeLines === 0) {
+      this.damage.push(...this.damageSinceWhole);
+      return;
+    }
+    this.damage.push({
+      path: this.path,
+      line: this.wholeLines + 1,
+      problem: `the last record was cut off: ${cutBytes} bytes after line ${this.wholeLines} are set aside at the next save`,
+    });
+  }
+}
+
+/** `entries 3 to 5 are missing` */
+export function missing(from: number, end: number): string {
+  return end - from === 1 ? `entry ${from} is missing` : `entries ${from} to ${end - 1} are missing`;
+}
+
+function unreadable(bytes: Buffer, isFirst: boolean, isSalvaged: boolean): string {
+  let nuls = 0;
+  for (let at = bytes.indexOf(0); at !== -1; at = bytes.indexOf(0, at + 1)) nuls++;
+  const what = isSalvaged
+    ? "its beginning is not readable"
+    : isFirst
+      ? "the header is not readable"
+      : "it is not readable";
+  return `${what}${nuls === 0 ? "" : ` (${nuls} NUL bytes)`}${isSalvaged ? "; the record after that is" : ""}`;
+}

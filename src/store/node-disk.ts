@@ -1,0 +1,146 @@
+import fs from "node:fs";
+import path from "node:path";
+import { hasCode } from "../errors.js";
+import type { Disk, DiskFile, DiskStat, FolderItem } from "./disk.js";
+
+const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = fs.constants;
+const flags = {
+  read: O_RDONLY,
+  append: O_RDWR | O_APPEND,
+  create: O_RDWR | O_APPEND | O_CREAT | O_EXCL,
+  update: O_RDWR | O_CREAT,
+};
+const OTHERS = 0o077;
+
+/** The real disk. Callback calls rather than `fs/promises`: a FileHandle costs about 8 % more a save. */
+export const nodeDisk: Disk = {
+  async open(file, mode) {
+    const fd = await call<number>((done) => fs.open(file, flags[mode], 0o600, done));
+    try {
+      if (mode === "create") await run((done) => fs.fchmod(fd, 0o600, done));
+      else if (mode !== "read" && isOursAndOpen(fs.fstatSync(fd))) await run((done) => fs.fchmod(fd, 0o600, done));
+      return new NodeFile(fd);
+    } catch (error) {
+      fs.closeSync(fd);
+      throw error;
+    }
+  },
+
+  stat(file) {
+    try {
+      const stats = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
+      return stats === undefined ? undefined : toDiskStat(stats);
+    } catch (error) {
+      if (hasCode(error, "ENOTDIR")) return undefined;
+      throw error;
+    }
+  },
+
+  realpath(file) {
+    const absolute = path.resolve(file);
+    try {
+      return fs.realpathSync.native(absolute);
+    } catch (error) {
+      const parent = path.dirname(absolute);
+      if (!hasCode(error, "ENOENT") || parent === absolute) return absolute;
+      return path.join(this.realpath(parent), path.basename(absolute));
+    }
+  },
+
+  async list(folder) {
+    const items = await call<fs.Dirent[]>((done) => fs.readdir(folder, { withFileTypes: true }, done));
+    return items.map((item): FolderItem => {
+      if (!item.isSymbolicLink()) return { name: item.name, isFolder: item.isDirectory() };
+      const target = fs.statSync(path.join(folder, item.name), { throwIfNoEntry: false });
+      return { name: item.name, isFolder: target?.isDirectory() ?? false };
+    });
+  },
+
+  async makeFolder(folder) {
+    await run((done) => fs.mkdir(folder, 0o700, done));
+    await run((done) => fs.chmod(folder, 0o700, done));
+  },
+
+  async protect(file) {
+    const stats = await call<fs.Stats>((done) => fs.stat(file, done));
+    if (isOursAndOpen(stats)) await run((done) => fs.chmod(file, stats.mode & 0o700, done));
+  },
+
+  rename: (from, to) => run((done) => fs.rename(from, to, done)),
+
+  async syncFolder(folder) {
+    const fd = await call<number>((done) => fs.open(folder, O_RDONLY, done));
+    try {
+      await run((done) => fs.fsync(fd, done));
+    } catch (error) {
+      // Some file systems cannot sync a folder, and say so; there is nothing more that could be done on them.
+      if (!hasCode(error, "EINVAL", "ENOTSUP")) throw error;
+    } finally {
+      await run((done) => fs.close(fd, done));
+    }
+  },
+
+  remove: (target) => run((done) => fs.rm(target, { recursive: true, force: true, maxRetries: 5 }, done)),
+};
+
+class NodeFile implements DiskFile {
+  constructor(private readonly fd: number) {}
+
+  stat(): DiskStat {
+    return toDiskStat(fs.fstatSync(this.fd, { bigint: true }));
+  }
+
+  read(buffer: Uint8Array, position: number): Promise<number> {
+    return call((done) => fs.read(this.fd, buffer, 0, buffer.length, position, done));
+  }
+
+  readSync(buffer: Uint8Array, position: number): number {
+    return fs.readSync(this.fd, buffer, 0, buffer.length, position);
+  }
+
+  async write(bytes: Uint8Array, position: number): Promise<void> {
+    for (let done = 0; done < bytes.length; ) {
+      const from = done;
+      done += await call<number>((then) => {
+        fs.write(this.fd, bytes, from, bytes.length - from, position + from, then);
+      });
+    }
+  }
+
+  truncate(sizeBytes: number): Promise<void> {
+    return run((done) => fs.ftruncate(this.fd, sizeBytes, done));
+  }
+
+  datasync(): Promise<void> {
+    return run((done) => fs.fdatasync(this.fd, done));
+  }
+
+  sync(): Promise<void> {
+    return run((done) => fs.fsync(this.fd, done));
+  }
+
+  close(): Promise<void> {
+    return run((done) => fs.close(this.fd, done));
+  }
+}
+
+function toDiskStat(stats: fs.BigIntStats): DiskStat {
+  return {
+    identity: `${stats.dev}:${stats.ino}`,
+    sizeBytes: Number(stats.size),
+    isFolder: stats.isDirectory(),
+    version: `${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`,
+  };
+}
+
+function isOursAndOpen(stats: fs.Stats): boolean {
+  return (stats.mode & OTHERS) !== 0 && stats.uid === process.getuid?.();
+}
+
+function run(start: (done: (error: NodeJS.ErrnoException | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => start((error) => (error ? reject(error) : resolve())));
+}
+
+function call<T>(start: (done: (error: NodeJS.ErrnoException | null, value: T) => void) => void): Promise<T> {
+  return new Promise((resolve, reject) => start((error, value) => (error ? reject(error) : resolve(value))));
+}

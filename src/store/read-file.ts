@@ -1,0 +1,23 @@
+import type { Disk, DiskFile } from "./disk.js";
+
+/** Opens a file to read it, and closes it whatever happens. */
+export async function reading<T>(disk: Disk, path: string, use: (file: DiskFile) => Promise<T>): Promise<T> {
+  const file = await disk.open(path, "read");
+  try {
+    return await use(file);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The bytes from one position to another, fewer when the file ends before. */
+export async function readRange(file: DiskFile, from: number, to: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(Math.max(0, to - from));
+  let done = 0;
+  while (done < bytes.length) {
+    const count = await file.read(bytes.subarray(done), from + done);
+    if (count === 0) break;
+    done += count;
+  }
+  return bytes.subarray(0, done);
+}

@@ -1,0 +1,46 @@
+import { Low } from "lowdb";
+import type { Disk } from "./disk.js";
+import type { StatePaths } from "./layout.js";
+import { emptyLog, type LogAdapter } from "./log-adapter.js";
+import { missing } from "./log-parser.js";
+import { noSnapshot, SnapshotAdapter } from "./snapshot-adapter.js";
+import type { Damage, SavedRecord } from "./store.js";
+import { stateUnreadable } from "./store-errors.js";
+
+/** Undefined when there is no such conversation. Everything that can be read, with what cannot be named. */
+export async function readState(
+  disk: Disk,
+  paths: StatePaths,
+  logAdapter: LogAdapter,
+): Promise<SavedRecord | undefined> {
+  if (!isStateFolder(disk, paths.folder)) return undefined;
+  try {
+    // The snapshot first: a log that is written to meanwhile is then never shorter than the snapshot says.
+    const snapshotAdapter = new SnapshotAdapter(disk, paths.snapshot);
+    const snapshot = new Low(snapshotAdapter, noSnapshot);
+    await snapshot.read();
+    const log = new Low(logAdapter, emptyLog);
+    await log.read();
+
+    const damage: Damage[] = [...log.data.damage];
+    const seqNext = (log.data.entries.at(-1)?.seq ?? -1) + 1;
+    if (snapshot.data.entries > seqNext) {
+      damage.push({ path: paths.log, problem: `${missing(seqNext, snapshot.data.entries)} at its end` });
+    }
+    if (snapshotAdapter.damage !== undefined) damage.push(snapshotAdapter.damage);
+    const record = { entries: log.data.entries, snapshot: snapshot.data.snapshot };
+    return damage.length === 0 ? record : { ...record, damage };
+  } catch (error) {
+    // Deleted while it was being read.
+    if (!isStateFolder(disk, paths.folder)) return undefined;
+    throw error;
+  }
+}
+
+function isStateFolder(disk: Disk, folder: string): boolean {
+  try {
+    return disk.stat(folder)?.isFolder === true;
+  } catch (error) {
+    throw stateUnreadable(folder, error);
+  }
+}

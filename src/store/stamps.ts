@@ -1,0 +1,103 @@
+import type { Disk, DiskFile } from "./disk.js";
+import { stampPath } from "./layout.js";
+import { isJsonObject, isStamp } from "./log-line.js";
+import { reading, readRange } from "./read-file.js";
+
+const BOOT_ID = "/proc/sys/kernel/random/boot_id";
+const LENGTH_BYTES = 128;
+
+/**
+ * Numbers the writes of a store, so that the one that was last in time has the highest stamp, whatever clocks do: the
+ * larger of the clock and the highest stamp of the store plus one.
+ *
+ * The highest stamp is shared by processes in a small file, which is a cache: it is not synced, and when it is absent,
+ * damaged or from before the computer started, the conversations are looked through once instead.
+ */
+export class Stamps {
+  private highest = 0;
+  private file: DiskFile | undefined;
+  private opening: Promise<void> | undefined;
+  private scanned = false;
+  private recording: Promise<void> | undefined;
+  private boot = "";
+  private readonly buffer = Buffer.alloc(LENGTH_BYTES);
+
+  constructor(
+    private readonly disk: Disk,
+    private readonly root: string,
+    /** The highest stamp in the store's conversations. */
+    private readonly scan: () => Promise<number>,
+  ) {}
+
+  see(stamp: number): void {
+    if (stamp > this.highest) this.highest = stamp;
+  }
+
+  /** The root exists. */
+  async next(clock: () => number): Promise<number> {
+    if (this.file === undefined) {
+      this.opening ??= this.open().finally(() => {
+        this.opening = undefined;
+      });
+      await this.opening;
+    }
+    this.see(this.readShared() ?? 0);
+    this.highest = Math.max(Math.floor(clock()), this.highest + 1);
+    return this.highest;
+  }
+
+  /** Tells other processes. Never rejects: without the file, the next process looks through the store. */
+  record(): Promise<void> {
+    this.recording ??= this.writeShared().finally(() => {
+      this.recording = undefined;
+    });
+    return this.recording;
+  }
+
+  private async open(): Promise<void> {
+    this.boot = await this.readBoot();
+    try {
+      this.file = await this.disk.open(stampPath(this.root), "update");
+    } catch {
+      // Somebody else's file, or a full disk: then stamps are only as good as one look through the store.
+    }
+    if (this.readShared() !== undefined || this.scanned) return;
+    this.see(await this.scan());
+    this.scanned = true;
+  }
+
+  private readShared(): number | undefined {
+    try {
+      const length = this.file?.readSync(this.buffer, 0) ?? 0;
+      const value: unknown = JSON.parse(this.buffer.toString("utf8", 0, length));
+      return isJsonObject(value) && isStamp(value.stamp) && value.boot === this.boot ? value.stamp : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  private async writeShared(): Promise<void> {
+    try {
+      for (let written = 0; written < this.highest; ) {
+        written = this.highest;
+        const text = JSON.stringify({ stamp: written, boot: this.boot });
+        await this.file?.write(Buffer.from(`${text.padEnd(LENGTH_BYTES - 1)}\n`), 0);
+      }
+    } catch {
+      const file = this.file;
+      this.file = undefined;
+      await file?.close().catch(() => undefined);
+    }
+  }
+
+  /** Which start of the computer this is; empty where that is not told. */
+  private async readBoot(): Promise<string> {
+    try {
+      return await reading(this.disk, BOOT_ID, async (file) =>
+        (await readRange(file, 0, 64)).toString("latin1").trim(),
+      );
+    } catch {
+      return "";
+    }
+  }
+}

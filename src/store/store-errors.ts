@@ -1,0 +1,118 @@
+import { codeOf, hasCode, PerdureError, problemOf } from "../errors.js";
+import type { LockOwner } from "./lock.js";
+
+/** Another process (or another store object with a lock of its own) is the conversation's one writer. */
+export class StateLockedError extends PerdureError {
+  /** Who holds it, as far as the lock file tells; for the message, never for a decision. */
+  readonly owner: LockOwner | undefined;
+
+  constructor(id: string, owner: LockOwner | undefined) {
+    const who =
+      owner === undefined ? "" : ` (pid ${owner.pid}${owner.host ? ` on ${owner.host}` : ""}, since ${owner.since})`;
+    super({
+      code: "STATE_LOCKED",
+      problem: `conversation ${id} is open in another process${who}`,
+      fix: "close it there, then try again",
+    });
+    this.owner = owner;
+  }
+}
+
+export function lockUnavailable(path: string, reason: string): PerdureError {
+  return new PerdureError({
+    code: "LOCK_UNAVAILABLE",
+    problem: `${path} cannot be locked: ${reason}`,
+    fix: "keep the store in a folder on a local disk, and install the npm package koffi or util-linux (flock)",
+  });
+}
+
+export function stateExists(id: string, folder: string): PerdureError {
+  return new PerdureError({
+    code: "STATE_EXISTS",
+    problem: `there is a conversation ${id} already (${folder})`,
+    fix: `load it to continue it, or pick another id`,
+  });
+}
+
+export function stateNotFound(id: string, root: string): PerdureError {
+  return new PerdureError({
+    code: "STATE_NOT_FOUND",
+    problem: `there is no conversation ${id} in ${root}`,
+    fix: "list the conversations and pick one of them",
+  });
+}
+
+export function stateNewer(path: string, format: unknown): PerdureError {
+  return new PerdureError({
+    code: "STATE_NEWER",
+    problem: `${path} has format ${String(format)}, which is newer than this program knows (1)`,
+    fix: "update perdure; the file was left as it is",
+  });
+}
+
+export function stateDamaged(path: string, problem: string): PerdureError {
+  return new PerdureError({
+    code: "STATE_DAMAGED",
+    problem: `${path} is damaged: ${problem}`,
+    fix: "put a good copy of the file in its place, or delete the conversation; nothing was written to it",
+  });
+}
+
+export function stateUnreadable(path: string, cause: unknown): PerdureError {
+  return new PerdureError({
+    code: "STATE_UNREADABLE",
+    problem: `${path} cannot be read: ${reasonOf(cause)}`,
+    fix: hasCode(cause, "EACCES", "EPERM")
+      ? `make it readable for you: chmod -R u+rwX ${path}`
+      : "check the disk it is on",
+    cause,
+  });
+}
+
+export function stateChangedOutside(id: string, path: string, change: string): PerdureError {
+  return new PerdureError({
+    code: "STATE_CHANGED_OUTSIDE",
+    problem: `conversation ${id} was changed from outside while it was open: ${path} ${change}`,
+    fix: "nothing was written; save to another conversation, or close this one and load it again",
+  });
+}
+
+export function seqGap(id: string, expected: number, got: number): PerdureError {
+  return new PerdureError({
+    code: "STATE_SEQ_GAP",
+    problem: `conversation ${id}: the next entry must have seq ${expected}, not ${got}`,
+    fix: "pass entries in seq order without gaps; when the Agent did this, it is a bug in perdure: please report it",
+  });
+}
+
+/** A failed disk call, with the path in its message. It keeps the system's code (ENOSPC, EACCES, …). */
+export function diskError(cause: unknown, path: string): unknown {
+  const code = codeOf(cause);
+  if (cause instanceof PerdureError || code === undefined) return cause;
+  return new PerdureError({ code, problem: `${path}: ${reasonOf(cause)}`, fix: fixFor(code, path), cause });
+}
+
+/** Runs disk calls about one path, so that what fails names it. */
+export async function naming<T>(path: string, calls: () => Promise<T>): Promise<T> {
+  try {
+    return await calls();
+  } catch (error) {
+    throw diskError(error, path);
+  }
+}
+
+function fixFor(code: string, path: string): string {
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return "free some space on that disk; what is not saved yet is saved then";
+  if (code === "EACCES" || code === "EPERM") return `make it writable for you, for example: chmod -R u+rwX ${path}`;
+  if (code === "EROFS") return "use a folder on a disk that can be written to";
+  if (code === "ENOTDIR" || code === "EEXIST") return "use a folder for the store; a file is in the way";
+  if (code === "EMFILE" || code === "ENFILE")
+    return "unlock conversations that are no longer written to, or raise ulimit -n";
+  return "check the disk it is on";
+}
+
+/** `EACCES: permission denied, open '/x'` without call and path: the message has them already. */
+function reasonOf(cause: unknown): string {
+  return problemOf(cause).replace(/, [a-z]+(?: '.*)?$/, "");
+}
