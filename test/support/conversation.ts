@@ -1,21 +1,28 @@
 import { expect } from "vitest";
 import type { Terminal } from "./terminal.js";
 
-/** The prompt, with nothing typed after it. */
-const promptPattern = /^\S{0,20}\s?[>❯›] ?$/;
+const prompt = "> ";
 
 /** Waits until the conversation takes a line: the prompt stands and nothing is typed. */
 export function ready(chat: Terminal, timeoutMs?: number): Promise<void> {
-  return chat.waitFor(function prompt(terminal) {
-    return promptPattern.test(terminal.cursorLine());
+  return chat.waitFor(function thePrompt(terminal) {
+    return terminal.cursorLine() === prompt;
   }, timeoutMs);
 }
 
-/** Types a line at the prompt and presses Enter. */
+/** Types a line at the prompt and presses Enter. Resolves when the line has been taken. */
 export async function say(chat: Terminal, line: string): Promise<void> {
   await ready(chat);
+  await enter(chat, line);
+}
+
+/** The same without waiting for the prompt: during a turn, or at a question. */
+export async function enter(chat: Terminal, line: string): Promise<void> {
+  const end = line.slice(-10);
   chat.type(line);
+  await chat.waitFor((terminal) => terminal.cursorLine().endsWith(end));
   chat.key("enter");
+  await chat.waitFor((terminal) => !terminal.cursorLine().endsWith(end));
 }
 
 /** Says a line, waits for this in the answer and for the next prompt. */
@@ -31,17 +38,17 @@ export async function quit(chat: Terminal): Promise<void> {
   expect((await chat.exit).status).toBe(0);
 }
 
-/** Waits for the question whether a call may run, and answers it: `y`, `a` or `n a reason`. */
-export async function permit(chat: Terminal, answer: string): Promise<void> {
-  await asked(chat);
-  chat.type(answer);
-  chat.key("enter");
+/** Waits for the question whether a call may run. */
+export function asked(chat: Terminal): Promise<void> {
+  return chat.waitFor(function theQuestion(terminal) {
+    return terminal.screen().endsWith("[n]o >");
+  });
 }
 
-const question = /\balways\b.*\bno?\b/;
-
-export function asked(chat: Terminal): Promise<void> {
-  return chat.waitFor((terminal) => question.test(terminal.screen().split("\n").slice(-4).join("\n")));
+/** Waits for that question and answers it: `y`, `a` or `n a reason`. */
+export async function permit(chat: Terminal, answer: string): Promise<void> {
+  await asked(chat);
+  await enter(chat, answer);
 }
 
 /** The id in the command that the program printed on leaving. */

@@ -35,6 +35,8 @@ export interface ModelServer {
   reply(...steps: ReplyScript[]): void;
   /** The step for requests that nothing is queued for. Starts as a text answer, `Answer N.`. */
   always(step: ReplyScript): void;
+  /** Drops the steps that are queued. */
+  clear(): void;
   /** The n-th request (1 = the first), as soon as it is there. Rejects after `timeoutMs`. */
   waitForRequest(n: number, timeoutMs?: number): Promise<RecordedRequest>;
   close(): Promise<void>;
@@ -118,6 +120,9 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     refusals,
     reply: (...steps) => {
       queue.push(...steps);
+    },
+    clear: () => {
+      queue.length = 0;
     },
     always: (step) => {
       fallback = step;

@@ -1,0 +1,220 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createHome, type Home, type Provider } from "../support/chat.js";
+import { asked, enter, permit, quit, ready, say, talk } from "../support/conversation.js";
+import { call, calls, drip, gate, type ModelServer, stall, startModelServer, text } from "../support/model-server.js";
+import type { Terminal } from "../support/terminal.js";
+import { until } from "../support/until.js";
+
+let server: ModelServer;
+beforeEach(async () => {
+  server = await startModelServer();
+});
+afterEach(async () => {
+  await server.close();
+  expect(server.refusals).toEqual([]);
+});
+
+async function killHard(chat: Terminal): Promise<void> {
+  chat.kill("SIGKILL");
+  expect((await chat.exit).signal).toBe(9);
+}
+
+const ranIn = (home: Home): string[] => {
+  const file = join(home.work, "ran.txt");
+  return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
+};
+
+/** Resumes, lets it go on by itself if it does, says one more thing, and gives the last request. */
+async function resumeAndSay(home: Home, line: string) {
+  server.clear();
+  server.always((request) => text(request.text.includes(line) ? "FINAL REPLY" : "Went on."));
+  const chat = home.open(["--resume", "--yes"]);
+  await talk(chat, line, "FINAL REPLY");
+  await quit(chat);
+  const request = server.requests.at(-1);
+  if (request === undefined) throw new Error("no request");
+  return request;
+}
+
+describe.each<Provider>(["anthropic", "openai"])("kill -9, with %s,", (provider) => {
+  it("right after Enter: the message is there, and is answered by itself on resume", async () => {
+    const home = createHome(server, provider);
+    const chat = home.open();
+    server.reply(stall());
+    await say(chat, "MARK-1");
+    await server.waitForRequest(1);
+    await killHard(chat);
+
+    server.reply(text("The answer at last."));
+    const again = home.open(["--resume"]);
+    await again.waitFor("MARK-1");
+    await again.waitFor("The answer at last.");
+    expect(server.requests[1]?.userTexts.join()).toContain("MARK-1");
+    await quit(again);
+  });
+
+  it("while the model streams: the message is kept and the request asked again", async () => {
+    const home = createHome(server, provider);
+    const chat = home.open();
+    await talk(chat, "MARK-0", "Answer 1.");
+    server.reply(drip(["MARK-P half"]));
+    await say(chat, "MARK-1");
+    await chat.waitFor("MARK-P half");
+    await killHard(chat);
+    const request = await resumeAndSay(home, "MARK-2");
+    expect(request.text).toMatch(/MARK-0[\s\S]*Answer 1\.[\s\S]*MARK-1[\s\S]*MARK-2/);
+  });
+
+  it("while a tool runs: it is not run again, and the model is told that nobody knows", async () => {
+    const home = createHome(server, provider);
+    const chat = home.open(["--yes"]);
+    server.reply(calls("", call("bash", { command: "echo once >> ran.txt; sleep 7201" })));
+    await say(chat, "MARK-1");
+    await until("the tool runs", () => ranIn(home).length > 0);
+    await killHard(chat);
+    const request = await resumeAndSay(home, "MARK-2");
+    expect(ranIn(home)).toEqual(["once"]);
+    expect(request.results).toHaveLength(1);
+    expect(request.results[0]?.text).toContain("(unknown:");
+    expect(request.text).toMatch(/MARK-1[\s\S]*MARK-2/);
+  });
+
+  it("between parallel results: the finished one is kept, the other closed, none run twice", async () => {
+    const home = createHome(server, provider);
+    const chat = home.open(["--yes"]);
+    server.reply(
+      calls(
+        "",
+        call("bash", { command: "echo fast >> ran.txt; echo MARK-$((40 + 2))" }),
+        call("bash", { command: "echo slow >> ran.txt; sleep 7202" }),
+      ),
+    );
+    await say(chat, "MARK-1");
+    await until("the first result is saved and the second tool runs", () => {
+      const saved = home.filesWith("MARK-1").some((file) => readFileSync(file, "utf8").includes("MARK-42"));
+      return saved && ranIn(home).includes("slow");
+    });
+    await killHard(chat);
+    const request = await resumeAndSay(home, "MARK-2");
+    expect(ranIn(home).sort()).toEqual(["fast", "slow"]);
+    expect(request.results.map((result) => result.text.includes("MARK-42"))).toEqual([true, false]);
+    expect(request.results[1]?.text).toContain("(unknown:");
+  });
+
+  it("a second time during the resume changes nothing", async () => {
+    const home = createHome(server, provider);
+    const chat = home.open(["--yes"]);
+    server.reply(calls("", call("bash", { command: "echo once >> ran.txt; sleep 7203" })), stall(), stall());
+    await say(chat, "MARK-1");
+    await until("the tool runs", () => ranIn(home).length > 0);
+    await killHard(chat);
+    const second = home.open(["--resume", "--yes"]);
+    const resumed = await server.waitForRequest(2);
+    await killHard(second);
+    const request = await resumeAndSay(home, "MARK-2");
+    expect(ranIn(home)).toEqual(["once"]);
+    expect(request.results).toEqual(resumed.results);
+  });
+});
+
+describe("kill -9 at any moment of a turn with a tool", () => {
+  const moments = [
+    "typed, Enter not pressed",
+    "Enter pressed",
+    "the request has come",
+    "the text streams",
+    "a call is half streamed",
+    "the question stands",
+    "just allowed",
+    "the tool has started",
+    "the second request has come",
+    "the second answer streams",
+    "the answer is there",
+  ] as const;
+  it.each(moments)("%s", async (moment) => {
+    const home = createHome(server);
+    const chat = home.open();
+    await talk(chat, "MARK-0", "Answer 1.");
+    const tool = call("bash", { command: "echo once >> ran.txt; echo MARK-$((40 + 2)); sleep 0.2" });
+    const held = gate();
+    const hold = (until: string): Promise<unknown>[] => (moment === until ? [held.wait] : []);
+    const first = {
+      "the text streams": drip(["Let me "]),
+      "a call is half streamed": drip(["Let me "], tool),
+    };
+    server.reply(
+      moment in first ? first[moment as keyof typeof first] : calls("Let me ", tool),
+      text("Seen ", ...hold("the second answer streams"), "it."),
+    );
+    await reach(moment, chat, home);
+    await killHard(chat);
+    held.open();
+
+    const sent = server.requests.some((request) => request.number > 1 && request.text.includes("MARK-1"));
+    const request = await resumeAndSay(home, "MARK-2");
+    expect(request.text).toMatch(/MARK-0[\s\S]*Answer 1\.[\s\S]*MARK-2/);
+    if (sent) expect(request.text).toContain("MARK-1");
+    expect(ranIn(home).length).toBeLessThanOrEqual(1);
+    if (moment === "the second request has come" || moment === "the answer is there") {
+      expect(request.results[0]?.text).toContain("MARK-42");
+    }
+  });
+
+  async function reach(moment: (typeof moments)[number], chat: Terminal, home: Home): Promise<void> {
+    await ready(chat);
+    if (moment === "typed, Enter not pressed") {
+      chat.type("MARK-1");
+      return chat.waitFor((terminal) => terminal.cursorLine().endsWith("MARK-1"));
+    }
+    await enter(chat, "MARK-1");
+    if (moment === "Enter pressed") return;
+    await server.waitForRequest(2);
+    if (moment === "the request has come") return;
+    await chat.waitFor("Let me");
+    if (moment === "the text streams" || moment === "a call is half streamed") return;
+    await asked(chat);
+    if (moment === "the question stands") return;
+    await permit(chat, "y");
+    if (moment === "just allowed") return;
+    await until("the tool runs", () => ranIn(home).length > 0);
+    if (moment === "the tool has started") return;
+    await server.waitForRequest(3);
+    if (moment === "the second request has come") return;
+    await chat.waitFor("Seen");
+    if (moment === "the second answer streams") return;
+    await chat.waitFor("Seen it.");
+    await ready(chat);
+  }
+});
+
+describe("kill -9 some time after Enter", () => {
+  it("never loses a message that the model got, nor runs a tool twice", async () => {
+    const home = createHome(server);
+    const accepted: string[] = [];
+    let round = 0;
+    // The delays are the fault, not a way to wait: each round is killed a little later in its turn.
+    for (const delayMs of [0, 3, 6, 10, 15, 25, 40, 60, 90, 140]) {
+      round += 1;
+      const mark = `MARK-R${round}.`;
+      const number = server.requests.length + 1;
+      server.always((request) =>
+        request.userTexts.at(-1)?.includes(mark) === true &&
+        request.results.every((each) => !each.id.endsWith(`r${round}`))
+          ? calls("", call("bash", { command: `echo r${round} >> ran.txt` }, { id: `call_r${round}` }))
+          : text("Done."),
+      );
+      const chat = home.open(round === 1 ? ["--yes"] : ["--resume", "--yes"]);
+      await say(chat, mark);
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      await killHard(chat);
+      if (server.requests.slice(number - 1).some((request) => request.text.includes(mark))) accepted.push(mark);
+      if (accepted.length === 0 && home.filesWith("MARK-R").length === 0) round = 0;
+    }
+    const request = await resumeAndSay(home, "MARK-LAST");
+    for (const mark of accepted) expect(request.text).toContain(mark);
+    const ran = ranIn(home);
+    expect(new Set(ran).size).toBe(ran.length);
+  });
+});
