@@ -81,13 +81,8 @@ function questionFor(rows: readonly SavedState[]): string {
   return [`Delete ${rows.length} conversations?`, ...rows.map((each) => `  ${shown(each)}`)].join("\n");
 }
 
-/** Held while it is deleted, so that nobody is writing to it. STATE_LOCKED when it is open elsewhere. */
+/** The store takes the lock for it: STATE_LOCKED when it is open elsewhere. */
 async function deleteState(store: Store, id: string): Promise<void> {
   if (store.delete === undefined) throw usageError("this store deletes nothing", "delete it where it is saved");
-  await store.lock?.(id);
-  try {
-    await store.delete(id);
-  } finally {
-    await store.unlock?.(id);
-  }
+  await store.delete(id);
 }

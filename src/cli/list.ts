@@ -2,7 +2,7 @@ import type { Writable } from "node:stream";
 import type { SavedState, Store } from "../store/store.js";
 import { printableLine } from "../text/printable.js";
 import { jsonLine, Output } from "./output.js";
-import { dateTime, rowJson, rowTitle, savedStates } from "./row.js";
+import { dateTime, messageCount, rowJson, rowTitle, savedStates } from "./row.js";
 
 export interface ListOptions {
   readonly store: Store;
@@ -36,16 +36,16 @@ function tableOf(rows: readonly SavedState[], columns: number | undefined): stri
   const cells = rows.map((row) => ({
     id: printableLine(row.id, 128),
     updated: dateTime(row.updatedAt),
-    entries: row.problem === undefined ? String(row.historyLength) : "-",
+    messages: String(messageCount(row) ?? "-"),
     row,
   }));
   const idWidth = Math.max(2, ...cells.map((cell) => cell.id.length));
-  const titleWidth = columns === undefined ? 200 : Math.max(20, columns - idWidth - 28);
+  const titleWidth = columns === undefined ? 200 : Math.max(20, columns - idWidth - 30);
   return [
-    `${"ID".padEnd(idWidth)}  ${"UPDATED".padEnd(16)}  ENTRIES  TITLE`,
+    `${"ID".padEnd(idWidth)}  ${"UPDATED".padEnd(16)}  MESSAGES  TITLE`,
     ...cells.map(
-      ({ id, updated, entries, row }) =>
-        `${id.padEnd(idWidth)}  ${updated.padEnd(16)}  ${entries.padStart(7)}  ${rowTitle(row, titleWidth)}`,
+      ({ id, updated, messages, row }) =>
+        `${id.padEnd(idWidth)}  ${updated.padEnd(16)}  ${messages.padStart(8)}  ${rowTitle(row, titleWidth)}`,
     ),
   ];
 }

@@ -24,7 +24,7 @@ export interface MessageSource {
   readonly stdin: Readable;
   readonly kind: StdinKind;
   /** One line for the person, for standard error. */
-  notice(line: string): void;
+  notice(line: string): unknown;
   readonly patienceMs?: number;
 }
 
@@ -40,6 +40,15 @@ export async function readMessage(source: MessageSource): Promise<string | undef
   const content = piped.replace(/^\uFEFF/, "").replace(/[\r\n]+$/, "");
   const parts = [source.text, content].filter((part) => part !== undefined && part.trim() !== "");
   return parts.length === 0 ? undefined : parts.join("\n\n");
+}
+
+/** {@link readMessage} for this process. */
+export function printMessage(
+  text: string | undefined,
+  stdin: Readable & { readonly isTTY?: boolean; readonly fd?: number },
+): Promise<string | undefined> {
+  const notice = (line: string) => process.stderr.write(`chat: ${line}\n`);
+  return readMessage({ text, stdin, kind: stdinKind(stdin), notice });
 }
 
 async function readAll(source: MessageSource): Promise<string> {

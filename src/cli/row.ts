@@ -18,6 +18,12 @@ export function rowTitle(row: SavedState, widthMax: number): string {
   return printableLine(row.name ?? row.task, widthMax) || "(no text)";
 }
 
+/** How many messages the person sent, as far as the snapshot tells. */
+export function messageCount(row: SavedState): number | undefined {
+  const { snapshot } = row;
+  return [snapshot?.messageCount, snapshot?.turn].find((count) => typeof count === "number");
+}
+
 /** All of a row but the snapshot, for programs: undefined values are null, so every row has the same fields. */
 export function rowJson({ snapshot: _, problem, ...row }: SavedState): Record<string, string | number | null> {
   return {
