@@ -39,12 +39,20 @@ async function nearestExisting(folder: string): Promise<string> {
 /** Makes a folder and those above it that are missing, owner-only whatever the umask. Existing ones stay as they are. */
 export async function makeFolder(folder: string): Promise<void> {
   try {
+    await makeOne(folder);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT" || dirname(folder) === folder) throw error;
+    await makeFolder(dirname(folder));
+    await makeOne(folder);
+  }
+}
+
+async function makeOne(folder: string): Promise<void> {
+  try {
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
     if (codeOf(error) === "EEXIST") return;
-    if (codeOf(error) !== "ENOENT" || dirname(folder) === folder) throw error;
-    await makeFolder(dirname(folder));
-    return makeFolder(folder);
+    throw error;
   }
   await chmod(folder, 0o700);
 }
