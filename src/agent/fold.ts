@@ -75,7 +75,9 @@ export class ContextFold {
   }
 
   get context(): ModelMessage[] {
-    this.#context ??= [...this.#placed, ...this.#openMessages(), ...this.#waiting].map((placed) => placed.message);
+    this.#context ??= fromUser(
+      [...this.#placed, ...this.#openMessages(), ...this.#waiting].map((placed) => placed.message),
+    );
     return this.#context;
   }
 
@@ -179,10 +181,6 @@ export class ContextFold {
   }
 
   #settle(placed: Placed): void {
-    if (this.#placed.length === 0 && placed.message.role !== "user") {
-      const message = noticeMessage("the beginning of this conversation could not be read");
-      this.#placed.push({ message, seq: placed.seq, asks: false });
-    }
     this.#placed.push(placed);
     if (!placed.asks) return;
     this.#lastWord = "asked";
@@ -275,6 +273,13 @@ export class ContextFold {
     // Before every entry: the next summary replaces this one.
     this.#placed = [{ message: summaryMessage(entry.summary), seq: -1, asks: false }, ...kept];
   }
+}
+
+/** APIs want the first message from the user. */
+function fromUser(messages: ModelMessage[]): ModelMessage[] {
+  const first = messages[0];
+  if (first === undefined || first.role === "user") return messages;
+  return [noticeMessage("the beginning of this conversation could not be read"), ...messages];
 }
 
 function skipOf(entry: HistoryEntry): SeqRange[] {
