@@ -14,7 +14,7 @@ export interface CommandContext {
   now(): Date;
   show(items: readonly Display[]): void;
   /** A question to the person; undefined when there is nobody to ask, or Ctrl+C. */
-  ask(prompt: string): Promise<string | undefined>;
+  ask(intro: readonly Display[], prompt: string): Promise<string | undefined>;
   /** Leaves the open conversation for this one. */
   open(next: Session): Promise<void>;
   /** A turn that runs by itself from here on. */

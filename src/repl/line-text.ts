@@ -14,7 +14,7 @@ const INLINE_LINES_MAX = 10;
 const INLINE_CHARS_MAX = 1000;
 
 export class LineText {
-  readonly #held = new Map<string, string>();
+  readonly #held = new Map<string, { text: string; label: string }>();
 
   /** A text of any length and content as it goes into the editor. */
   encode(text: string): string {
@@ -27,7 +27,7 @@ export class LineText {
     // 65,000 long pastes in one session: the text itself then.
     if (id > HELD_LAST) return this.clean(whole).replaceAll("\n", LINE_BREAK);
     const stand = String.fromCodePoint(id);
-    this.#held.set(stand, whole);
+    this.#held.set(stand, { text: whole, label: labelOf(whole) });
     return stand;
   }
 
@@ -40,19 +40,18 @@ export class LineText {
 
   /** What the person means: every stand-in replaced by its text. */
   expand(encoded: string): string {
-    return this.#replace(encoded, "\n", (text) => text);
+    return this.#replace(encoded, "\n", "text");
   }
 
   /** What the screen shows. */
   show(encoded: string): string {
-    return this.#replace(encoded, "\n  ", labelOf);
+    return this.#replace(encoded, "\n  ", "label");
   }
 
-  #replace(encoded: string, lineBreak: string, render: (text: string) => string): string {
+  #replace(encoded: string, lineBreak: string, as: "text" | "label"): string {
     return encoded.replace(/[\ufdd0\u{100000}-\u{10fffd}]/gu, (character) => {
       if (character === LINE_BREAK) return lineBreak;
-      const text = this.#held.get(character);
-      return text === undefined ? character : render(text);
+      return this.#held.get(character)?.[as] ?? character;
     });
   }
 }

@@ -145,8 +145,8 @@ class LineChat {
       version: this.#options.version,
       now: () => new Date(),
       show: (items) => this.#output.show(items),
-      ask: async (prompt) => {
-        this.#errorOutput.show([line(`${prompt.trimEnd()} (no terminal to ask: the answer is no)`)]);
+      ask: async (intro, prompt) => {
+        this.#errorOutput.show([...intro, line(`${prompt.trimEnd()} (no terminal to ask: the answer is no)`)]);
         return undefined;
       },
       open: async (next) => {

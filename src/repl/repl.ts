@@ -284,7 +284,7 @@ class LineRepl implements Repl {
       version: this.#options.version,
       now: () => new Date(),
       show: (items) => this.#show([...items, GAP]),
-      ask: (prompt) => this.#askPerson(prompt),
+      ask: (intro, prompt) => this.#askPerson(intro, prompt),
       open: (next) => this.#open(next),
       start: (turn) => this.#start(turn),
       quit: () => void this.#leave(0),
@@ -312,12 +312,12 @@ class LineRepl implements Repl {
     if (next.info.saved) this.#start(this.#continueCutOff());
   }
 
-  #askPerson(prompt: string): Promise<string | undefined> {
+  #askPerson(intro: readonly Display[], prompt: string): Promise<string | undefined> {
     return new Promise((resolve) => {
       this.#questionCount += 1;
       this.#questions.ask({
         id: `question ${this.#questionCount}`,
-        intro: () => [],
+        intro: () => [...intro],
         prompt: () => prompt,
         answered: (text) => {
           resolve(text);

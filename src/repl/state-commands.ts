@@ -69,8 +69,8 @@ const remove: Command = {
       return;
     }
     const title = titleOf(saved.name, saved.task, 60);
-    context.show([spans("delete ", ["bold", saved.id], ` "${title}"${isOpen ? ", the open conversation" : ""}`)]);
-    if (!isYes(await context.ask("Delete it for good? [y]es, [N]o > "))) {
+    const what = spans("delete ", ["bold", saved.id], ` "${title}"${isOpen ? ", the open conversation" : ""}`);
+    if (!isYes(await context.ask([what], "Delete it for good? [y]es, [N]o > "))) {
       context.show([line("not deleted", "dim")]);
       return;
     }
