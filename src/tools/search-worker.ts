@@ -105,16 +105,19 @@ export class SearchWorker {
       const settle = (act: () => void) => {
         clearTimeout(timer);
         signal.removeEventListener("abort", abort);
-        worker.removeAllListeners();
+        worker.off("message", take);
+        worker.off("error", fail);
         act();
       };
       const stop = (act: () => void) => settle(() => void worker.terminate().then(act));
       const abort = () => stop(() => reject(signal.reason));
+      const take = (found: FileMatches) => settle(() => resolve(found));
+      const fail = (error: Error) => settle(() => reject(error));
       const timer = setTimeout(() => stop(() => resolve(undefined)), timeoutMs);
       if (signal.aborted) return abort();
       signal.addEventListener("abort", abort, { once: true });
-      worker.once("message", (found: FileMatches) => settle(() => resolve(found)));
-      worker.once("error", (error) => settle(() => reject(error)));
+      worker.on("message", take);
+      worker.on("error", fail);
       worker.postMessage({ paths, matchesMax });
     });
   }

@@ -77,6 +77,11 @@ describe("search", () => {
     expect(await search("nothing")).toEqual(["(no match in 2 files)"]);
   });
 
+  it("searches as many files as there are", async () => {
+    for (let index = 100; index < 200; index += 1) place.file(`f${index}`, "word\n");
+    expect(await search("word")).toEqual(Array.from({ length: 100 }, (_, index) => `f${index + 100}:1: word`));
+  });
+
   it("leaves out what .gitignore files name, nested ones too, and .git", async () => {
     place.file(".git/HEAD", "word");
     place.file(".gitignore", "node_modules/\n*.log\n");
