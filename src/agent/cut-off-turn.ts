@@ -23,7 +23,8 @@ export function findCutOffTurn(facts: Facts, isAnswered: boolean): CutOffTurn | 
 function causeOf(facts: Facts): string | undefined {
   const end = facts.lastRunEnd;
   const endSeq = end?.seq ?? -1;
-  if (facts.lastRunStart > endSeq) return "killed";
+  const start = facts.lastRunStart;
+  if (start !== undefined && start.seq > endSeq && start.turn === facts.turn) return "killed";
   if (facts.lastUser > endSeq) return "not run";
   return end?.reason.startsWith("aborted:") ? end.reason : undefined;
 }

@@ -27,7 +27,7 @@ export class Facts {
   readonly permissions: PermissionRule[] = [];
   /** Where runs began and ended, for telling whether the last turn was cut off. */
   lastUser = -1;
-  lastRunStart = -1;
+  lastRunStart: { readonly seq: number; readonly turn: number } | undefined;
   lastRunEnd: { readonly seq: number; readonly reason: string } | undefined;
   continuedTurn: number | undefined;
 
@@ -74,7 +74,7 @@ export class Facts {
         return;
       case "run_start":
         this.agent = entry.agent;
-        this.lastRunStart = entry.seq;
+        this.lastRunStart = { seq: entry.seq, turn: entry.turn };
         this.stoppedBy = undefined;
         return;
       case "run_end":

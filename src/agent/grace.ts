@@ -7,6 +7,8 @@ export function throwIfAborted(signal: AbortSignal): void {
 
 /** Rejects with the signal's reason as soon as it is aborted; else settles as the promise does. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  // Whoever loses the race must not become an unhandled rejection.
+  promise.catch(() => undefined);
   throwIfAborted(signal);
   const settled = new AbortController();
   const aborted = new Promise<never>((_, reject) => {
@@ -16,7 +18,5 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Pr
     return await Promise.race([promise, aborted]);
   } finally {
     settled.abort();
-    // Whoever loses the race must not become an unhandled rejection.
-    promise.catch(() => undefined);
   }
 }

@@ -32,10 +32,10 @@ export async function save(agent: AgentCore, state: State, options: SaveOptions 
   await untilAborted(agent, saved, options.signal);
 }
 
-/** Becomes the conversation's one writer, when the store has a lock. */
+/** Becomes the conversation's one writer, when the store has a lock. A new one has nothing to lock before its first save. */
 export async function lock(state: State, store: Store): Promise<void> {
   const binding = bindStore(state, store);
-  if (binding.isLocked || store.lock === undefined) return;
+  if (binding.isLocked || !binding.isCreated || store.lock === undefined) return;
   await store.lock(state.id);
   binding.isLocked = true;
 }
@@ -82,31 +82,14 @@ async function write(
     const snapshot = create || (withSnapshot && length !== binding.snapshotLength) ? state.snapshot() : undefined;
     if (!create && entries.length === 0 && snapshot === undefined) return;
     await lock(state, store);
-    await (create ? writeFirst(state, store, binding, entries, snapshot) : store.write(state.id, entries, snapshot));
+    await store.write(state.id, entries, snapshot, create ? { create } : undefined);
     binding.isCreated = true;
     if (snapshot !== undefined) binding.snapshotLength = length;
     state.markSaved(length);
+    if (create) await lock(state, store);
     agent.emitter.emit({ type: "saved", historyLength: length });
   } catch (error) {
     agent.emitter.emit({ type: "save_failed", error });
-    throw error;
-  }
-}
-
-async function writeFirst(
-  state: State,
-  store: Store,
-  binding: Binding,
-  ...[entries, snapshot]: [Parameters<Store["write"]>[1], Parameters<Store["write"]>[2]]
-): Promise<void> {
-  try {
-    await store.write(state.id, entries, snapshot, { create: true });
-  } catch (error) {
-    // An id that is taken is somebody else's conversation: it must not stay locked by us.
-    if (binding.isLocked) {
-      await store.unlock?.(state.id);
-      binding.isLocked = false;
-    }
     throw error;
   }
 }
