@@ -76,9 +76,13 @@ export class LocalCommand implements RunningCommand {
       stderr: "pipe",
     });
     if (child.pid === undefined) throw notStarted(spec, (await child).cause);
-    this.#tree = { pid: child.pid, mark };
+    const tree: ProcessTree = { pid: child.pid, mark, leaderEnded: false };
+    this.#tree = tree;
     const exited = new Promise<Ending>((resolve, reject) => {
-      child.once("exit", (exitCode, signal) => resolve({ exitCode, signal }));
+      child.once("exit", (exitCode, signal) => {
+        tree.leaderEnded = true;
+        resolve({ exitCode, signal });
+      });
       child.once("error", (error) => reject(notStarted(spec, error)));
     });
     const streams = [child.stdout, child.stderr];

@@ -7,6 +7,8 @@ export interface ProcessTree {
   readonly pid: number;
   /** The value of the variable PERDURE_CALL, unique to this tree: it finds children that left the group (`setsid`). */
   readonly mark: string;
+  /** The main process has been waited for: a process with its pid is from now on another one. */
+  leaderEnded: boolean;
 }
 
 export const MARK_VARIABLE = "PERDURE_CALL";
@@ -19,8 +21,10 @@ export function livingProcesses(tree: ProcessTree): number[] {
   const table = processTable();
   if (table === undefined) return signalPid(-tree.pid, 0) ? [tree.pid] : [];
   const found = new Set<number>();
+  const isRecycled = tree.leaderEnded && table.some((row) => row.pid === tree.pid);
   for (const row of table) {
-    if (row.group === tree.pid || row.session === tree.pid || hasMark(row.pid, tree.mark)) found.add(row.pid);
+    const inSession = !isRecycled && (row.group === tree.pid || row.session === tree.pid);
+    if (inSession || hasMark(row.pid, tree.mark)) found.add(row.pid);
   }
   for (let before = -1; before !== found.size; ) {
     before = found.size;
@@ -60,7 +64,8 @@ async function signalUntilGone(tree: ProcessTree, signal: NodeJS.Signals, within
 
 function signalTree(tree: ProcessTree, pids: readonly number[], signal: NodeJS.Signals): void {
   if (pids.length === 0) return;
-  signalPid(-tree.pid, signal);
+  // The whole group at once, while the group is surely this one.
+  if (!tree.leaderEnded || process.platform !== "linux") signalPid(-tree.pid, signal);
   for (const pid of pids) if (pid !== process.pid) signalPid(pid, signal);
 }
 
