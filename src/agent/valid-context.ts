@@ -49,9 +49,11 @@ export function toolResult(call: ModelCall, text: string, isError: boolean): Mod
 
 /** Calls with ids that are unique in the context, names and inputs that every API takes. */
 export function validCalls(calls: readonly ModelCall[], seq: number, usedIds: Set<string>): ModelCall[] {
+  // A new id must not be the old one of another call: a result with it would find the wrong call.
+  const savedIds = new Set(calls.map((call) => call.id));
   return calls.map((call, index) => {
     let id = call.id;
-    for (let round = 0; !idPattern.test(id) || usedIds.has(id); round += 1) {
+    for (let round = 0; !idPattern.test(id) || usedIds.has(id) || (round > 0 && savedIds.has(id)); round += 1) {
       id = round === 0 ? callId(seq, index) : `${callId(seq, index)}_${round}`;
     }
     usedIds.add(id);

@@ -296,7 +296,7 @@ describe("any history, also a damaged or hand-edited one", () => {
         }
         expectSound(state);
       }),
-      { numRuns: 500 },
+      { numRuns: 1000 },
     );
   });
 });
