@@ -1,0 +1,133 @@
+import { LocalSessions } from "../session/local-sessions.js";
+import type { Session } from "../session/session.js";
+import type { SessionParts } from "../session/session-parts.js";
+import { FileStore } from "../store/file-store.js";
+import type { ChatArguments } from "./arguments.js";
+import { EndSignals } from "./end-signals.js";
+import { folders } from "./folders.js";
+import { checkWritable } from "./make-folder.js";
+import { ModelChoice } from "./model-choice.js";
+import { systemPrompt } from "./system-prompt.js";
+import { readSystemText } from "./system-text.js";
+import { version } from "./version.js";
+import { workingFolder } from "./working-folder.js";
+
+/** Puts the parts of a conversation together and drives it, on a terminal or without one. Resolves with the exit code. */
+export async function runChat(args: ChatArguments): Promise<number> {
+  const { env, platform } = process;
+  const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
+  const interactive = isTerminal && !args.print;
+  const places = folders(env, platform, args.store);
+  const work = workingFolder(args.cwd, env.HOME);
+  const system = args.system === undefined ? undefined : await readSystemText(args.system);
+  await checkWritable(places.store);
+  const models = new ModelChoice({ args, env, interactive, configFolder: places.config });
+
+  const parts: SessionParts = {
+    store: new FileStore(places.store),
+    modelFor: (recorded) => models.choose(recorded),
+    openModel: async (name) => {
+      const { openModel } = await import("../model/open-model.js");
+      return openModel(name, { env, ...(args.baseUrl === undefined ? {} : { baseUrl: args.baseUrl }) });
+    },
+    system: (cwd, tools) => system ?? systemPrompt({ cwd, platform, tools }),
+    cwd: work.cwd,
+    cwdGiven: args.cwd !== undefined,
+    env,
+    name: args.start.kind === "new" ? args.name : undefined,
+    permissions: {
+      mode: permissionMode(args, interactive),
+      allow: args.permissions.allow,
+      deny: args.permissions.deny,
+    },
+  };
+
+  const sessions = new LocalSessions(parts);
+  const message = await messageOf(args);
+  const session = await (args.start.kind === "new" ? sessions.create() : sessions.resume(args.start.ref));
+  const resumed = args.start.kind === "resume";
+  const command = (id: string) => resumeCommand(id, args.store);
+
+  if (interactive) {
+    const { startRepl } = await import("../repl/repl.js");
+    const repl = startRepl({
+      sessions,
+      session,
+      input: process.stdin,
+      output: process.stdout,
+      ...(message === undefined ? {} : { firstMessage: message }),
+      resumed,
+      wait: args.wait,
+      banner: [
+        `perdure ${version()} · ${session.info.model} · ${session.info.cwd} · :help for commands`,
+        ...models.notices,
+        ...(work.notice === undefined ? [] : [work.notice]),
+      ],
+      version: version(),
+      historyPath: places.inputHistory,
+      resumeCommand: command,
+    });
+    const signals = new EndSignals({
+      session: () => repl.session,
+      restore: () => repl.restore(),
+      resumeCommand: command,
+    });
+    const end = await repl.done;
+    signals.dispose();
+    return signals.exitCode ?? end.exitCode;
+  }
+  for (const notice of [...models.notices, ...(work.notice === undefined ? [] : [work.notice])]) {
+    process.stderr.write(`chat: ${notice}\n`);
+  }
+  const signals = new EndSignals({ session: () => session, restore: () => undefined, resumeCommand: command });
+  try {
+    const exitCode = await withoutTerminal(args, sessions, session, message, resumed);
+    return signals.exitCode ?? exitCode;
+  } finally {
+    signals.dispose();
+  }
+}
+
+async function withoutTerminal(
+  args: ChatArguments,
+  sessions: LocalSessions,
+  session: Session,
+  message: string | undefined,
+  resumed: boolean,
+): Promise<number> {
+  const { stdin: input, stdout, stderr } = process;
+  if (args.print) {
+    const { runPrint } = await import("./print.js");
+    return runPrint({ session, message, resumed, wait: args.wait, format: args.outputFormat, stdout, stderr });
+  }
+  const { runLines } = await import("../repl/lines.js");
+  return runLines({
+    session,
+    sessions,
+    input,
+    output: stdout,
+    errorOutput: stderr,
+    version: version(),
+    ...(message === undefined ? {} : { firstMessage: message }),
+    resumed,
+    wait: args.wait,
+  });
+}
+
+async function messageOf(args: ChatArguments): Promise<string | undefined> {
+  if (!args.print) return args.message;
+  const { printMessage } = await import("./read-stdin.js");
+  return printMessage(args.message, process.stdin);
+}
+
+function permissionMode(args: ChatArguments, interactive: boolean): SessionParts["permissions"]["mode"] {
+  const { yes, readOnly, noTools } = args.permissions;
+  if (noTools) return "no-tools";
+  if (readOnly) return "read-only";
+  if (yes) return "yes";
+  return interactive ? "ask" : "refuse";
+}
+
+function resumeCommand(id: string, store: string | undefined): string {
+  return store === undefined ? `chat --resume ${id}` : `chat --store ${store} --resume ${id}`;
+}

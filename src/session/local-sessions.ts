@@ -1,0 +1,62 @@
+import { loadState } from "../agent/load-state.js";
+import { State } from "../agent/state.js";
+import { PerdureError } from "../errors.js";
+import type { SavedState } from "../store/store.js";
+import { findState, latestState } from "./find-state.js";
+import { LocalSession } from "./local-session.js";
+import { resumeView } from "./resume-view.js";
+import type { Session, Sessions } from "./session.js";
+import type { SessionParts } from "./session-parts.js";
+
+/** The conversations of one store, driven in this process. */
+export class LocalSessions implements Sessions {
+  readonly #parts: SessionParts;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+  }
+
+  async create(): Promise<Session> {
+    const model = await this.#parts.modelFor(undefined);
+    return new LocalSession(this.#parts, new State(), model, this.#parts.cwd);
+  }
+
+  async resume(ref: string | undefined): Promise<Session> {
+    const { store } = this.#parts;
+    const row = ref === undefined ? latestState(await store.list()) : await this.find(ref);
+    await store.lock(row.id);
+    try {
+      const state = await loadState(store, row.id);
+      const { cwd, notices } = await resumeView(state, this.#parts);
+      const model = await this.#parts.modelFor(state.model);
+      const session = new LocalSession(this.#parts, state, model, cwd);
+      session.opened(notices);
+      return session;
+    } catch (error) {
+      await store.unlock(row.id);
+      throw error;
+    }
+  }
+
+  list(): Promise<SavedState[]> {
+    return this.#parts.store.list();
+  }
+
+  async find(ref: string): Promise<SavedState> {
+    if (ref === "") {
+      throw new PerdureError({
+        code: "STATE_NOT_FOUND",
+        problem: 'there is no conversation ""',
+        fix: "give an id, the beginning of one, or a name; or no value for the most recently updated one",
+        example: "chat --resume",
+      });
+    }
+    return findState(await this.#parts.store.list(), ref);
+  }
+
+  async delete(ref: string): Promise<SavedState> {
+    const row = findState(await this.#parts.store.list(), ref, { damaged: "allow" });
+    await this.#parts.store.delete(row.id);
+    return row;
+  }
+}
