@@ -49,7 +49,7 @@ export interface DiskStat {
   readonly identity: string;
   readonly sizeBytes: number;
   readonly isFolder: boolean;
-  /** Changes whenever the contents do. */
+  /** Another file has another one, and so has this one when its contents change. */
   readonly version: string;
 }
 

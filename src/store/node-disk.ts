@@ -29,7 +29,7 @@ export const nodeDisk: Disk = {
   stat(file) {
     try {
       const stats = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
-      return stats === undefined ? undefined : toDiskStat(stats);
+      return stats === undefined ? undefined : new NodeStat(stats);
     } catch (error) {
       if (hasCode(error, "ENOTDIR")) return undefined;
       throw error;
@@ -87,7 +87,7 @@ class NodeFile implements DiskFile {
   constructor(private readonly fd: number) {}
 
   stat(): DiskStat {
-    return toDiskStat(fs.fstatSync(this.fd, { bigint: true }));
+    return new NodeStat(fs.fstatSync(this.fd, { bigint: true }));
   }
 
   read(buffer: Uint8Array, position: number): Promise<number> {
@@ -124,13 +124,25 @@ class NodeFile implements DiskFile {
   }
 }
 
-function toDiskStat(stats: fs.BigIntStats): DiskStat {
-  return {
-    identity: `${stats.dev}:${stats.ino}`,
-    sizeBytes: Number(stats.size),
-    isFolder: stats.isDirectory(),
-    version: `${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`,
-  };
+/** Every save looks at one: so what most looks do not ask for is only worked out when asked. */
+class NodeStat implements DiskStat {
+  constructor(private readonly stats: fs.BigIntStats) {}
+
+  get identity(): string {
+    return `${this.stats.dev}:${this.stats.ino}`;
+  }
+
+  get sizeBytes(): number {
+    return Number(this.stats.size);
+  }
+
+  get isFolder(): boolean {
+    return this.stats.isDirectory();
+  }
+
+  get version(): string {
+    return `${this.identity}:${this.stats.size}:${this.stats.mtimeNs}:${this.stats.ctimeNs}`;
+  }
 }
 
 function isOursAndOpen(stats: fs.Stats): boolean {

@@ -21,6 +21,9 @@ export class Stamps {
   private recording: Promise<void> | undefined;
   private boot = "";
   private readonly buffer = Buffer.alloc(LENGTH_BYTES);
+  /** What the file held last, and what that says. */
+  private lastBytes = Buffer.alloc(0);
+  private lastShared: number | undefined;
 
   constructor(
     private readonly disk: Disk,
@@ -69,8 +72,13 @@ export class Stamps {
   private readShared(): number | undefined {
     try {
       const length = this.file?.readSync(this.buffer, 0) ?? 0;
-      const value: unknown = JSON.parse(this.buffer.toString("utf8", 0, length));
-      return isJsonObject(value) && isStamp(value.stamp) && value.boot === this.boot ? value.stamp : undefined;
+      const bytes = this.buffer.subarray(0, length);
+      if (bytes.equals(this.lastBytes)) return this.lastShared;
+      const value: unknown = JSON.parse(bytes.toString("utf8"));
+      const known = isJsonObject(value) && isStamp(value.stamp) && value.boot === this.boot;
+      this.lastShared = known ? Number(value.stamp) : undefined;
+      this.lastBytes = Buffer.from(bytes);
+      return this.lastShared;
     } catch {
       return undefined;
     }
@@ -81,7 +89,10 @@ export class Stamps {
       for (let written = 0; written < this.highest; ) {
         written = this.highest;
         const text = JSON.stringify({ stamp: written, boot: this.boot });
-        await this.file?.write(Buffer.from(`${text.padEnd(LENGTH_BYTES - 1)}\n`), 0);
+        const bytes = Buffer.from(`${text.padEnd(LENGTH_BYTES - 1)}\n`);
+        await this.file?.write(bytes, 0);
+        this.lastBytes = bytes;
+        this.lastShared = written;
       }
     } catch {
       const file = this.file;
