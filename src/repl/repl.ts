@@ -5,6 +5,7 @@ import { parseAnswer } from "./answer.js";
 import { type CommandContext, runCommand } from "./commands.js";
 import { completeLine } from "./complete.js";
 import { type Display, errorLines, GAP, line, lines, problemLines, spans } from "./display.js";
+import { releaseHungUpTerminal } from "./hung-up.js";
 import { parseInput } from "./input.js";
 import { InputHistory } from "./input-history.js";
 import { Questions } from "./questions.js";
@@ -130,6 +131,7 @@ class LineRepl implements Repl {
   restore(): void {
     clearInterval(this.#statusTimer);
     this.#terminal.restore();
+    if (this.#options.input === process.stdin) releaseHungUpTerminal();
   }
 
   terminalGone(reason?: string): void {
