@@ -7,7 +7,7 @@ import { dateTime, messageCount, rowJson, rowTitle, savedStates } from "./row.js
 export interface ListOptions {
   readonly store: Store;
   readonly json: boolean;
-  readonly stdout: Writable & { readonly columns?: number };
+  readonly stdout: Writable & { readonly columns?: number | undefined };
   readonly stderr: Writable;
 }
 
