@@ -11,6 +11,8 @@ export interface Binding {
   isLocked: boolean;
   /** Saves of one State follow each other. Never rejects. */
   queue: Promise<unknown>;
+  /** A save was given up on because the run was aborted, and it has not ended yet: nothing waits behind it. */
+  isHanging: boolean;
   /** How long the history was in the last snapshot that was saved or loaded. */
   snapshotLength: number;
   /** The agent that works on it now hears of its entries. */
@@ -31,6 +33,7 @@ export function bindingOf(state: State): Binding {
     isCreated: state.isLoaded,
     isLocked: false,
     queue: Promise.resolve(),
+    isHanging: false,
     snapshotLength: state.savedLength,
     emitter: undefined,
     signal: undefined,

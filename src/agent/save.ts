@@ -29,7 +29,7 @@ export async function save(agent: AgentCore, state: State, options: SaveOptions 
   recordData(state, options.dataMayFail === true);
   const saved = binding.queue.then(() => write(agent, state, store, binding, options.snapshot === true));
   binding.queue = saved.catch(() => undefined);
-  await untilAborted(agent, saved, options.signal);
+  await untilAborted(agent, saved, binding, options.signal);
 }
 
 /** Becomes the conversation's one writer, when the store has a lock. A new one has nothing to lock before its first save. */
@@ -59,6 +59,7 @@ export async function saveFailing(
   error: unknown,
   options: SaveOptions = {},
 ): Promise<void> {
+  if (bindingOf(state).isHanging) return addSaveNote(error, new Error("the store does not answer"));
   try {
     await save(agent, state, options);
   } catch (saveError) {
@@ -103,7 +104,12 @@ function recordData(state: State, mayFail: boolean): void {
 }
 
 /** A store that hangs must not hold a run that was aborted meanwhile. */
-async function untilAborted(agent: AgentCore, saved: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+async function untilAborted(
+  agent: AgentCore,
+  saved: Promise<void>,
+  binding: Binding,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   if (signal === undefined || signal.aborted) return saved;
   const settled = new AbortController();
   const aborted = new Promise<"aborted">((resolve) => {
@@ -114,7 +120,13 @@ async function untilAborted(agent: AgentCore, saved: Promise<void>, signal: Abor
     );
   });
   try {
-    if ((await Promise.race([saved, aborted])) === "aborted") throw signal.reason;
+    if ((await Promise.race([saved, aborted])) !== "aborted") return;
+    binding.isHanging = true;
+    const ended = () => {
+      binding.isHanging = false;
+    };
+    saved.then(ended, ended);
+    throw signal.reason;
   } finally {
     settled.abort();
   }
