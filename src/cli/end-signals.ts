@@ -33,7 +33,10 @@ export class EndSignals {
   constructor(options: EndSignalsOptions) {
     this.#options = options;
     // signal-exit gives the terminal back also where something else ends the process.
-    this.#removeOnExit = onExit(() => options.restore());
+    this.#removeOnExit = onExit(() => {
+      options.restore();
+      options.session().killAll();
+    });
     for (const signal of ["SIGTERM", "SIGHUP", "SIGINT"] as const) {
       const handler = () => this.#end(signal, exitCodeOfSignal(signal) ?? 1);
       this.#handlers.push([signal, handler]);

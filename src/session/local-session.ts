@@ -9,6 +9,7 @@ import { LazyModel } from "./lazy-model.js";
 import { Questions } from "./questions.js";
 import type { PermissionAnswer, Session, SessionEvent, SessionInfo, ShutdownReason } from "./session.js";
 import type { SessionParts } from "./session-parts.js";
+import { toolLines } from "./tool-lines.js";
 import { openToolbox, type Toolbox } from "./toolbox.js";
 
 /** A conversation whose agent works in this process. */
@@ -22,9 +23,13 @@ export class LocalSession implements Session {
   /** Saves without tools: the person's message is durable before anything heavy is loaded. */
   #agent: Agent;
   #toolbox: Promise<Toolbox> | undefined;
+  #runner: Toolbox["runner"] | undefined;
   #work: Promise<void> | undefined;
   #controller: AbortController | undefined;
   #shutdown: Promise<void> | undefined;
+  /** A save failed: what is only in memory is written on leaving, if the disk lets it. */
+  #dirty = false;
+  #saving: Promise<unknown> = Promise.resolve();
   #closed = false;
   #early: SessionEvent[] = [];
   #messages = 0;
@@ -152,7 +157,7 @@ export class LocalSession implements Session {
     const next = new LazyModel(name, this.#parts.openModel);
     const opened = await next.ready();
     const from = this.#model.name;
-    this.#model = new LazyModel(opened.name, this.#parts.openModel);
+    this.#model = new LazyModel(opened.name, async () => opened);
     this.#agent = this.#makeAgent(this.#toolbox === undefined ? undefined : await this.#toolbox);
     if (this.#state.history.length === 0) return;
     this.#state.record({ kind: "model", from, to: opened.name });
@@ -167,27 +172,20 @@ export class LocalSession implements Session {
     if (this.#closed) return;
     this.#closed = true;
     await this.idle();
+    await this.#saving;
     try {
-      if (this.#state.savedLength > 0 && this.#state.savedLength < this.#state.history.length && this.#dirty) {
-        await this.#save();
-      }
+      if (this.#dirty) await this.#save();
     } finally {
       if (this.#toolbox !== undefined) await (await this.#toolbox).runner.endAll();
       await this.#parts.store.unlock(this.#state.id);
     }
   }
 
-  /** A save failed: what is only in memory is written on leaving, if the disk lets it. */
-  #dirty = false;
-
-  async #save(): Promise<void> {
-    try {
-      await this.#agent.save(this.#state);
-      this.#dirty = false;
-    } catch (error) {
-      this.#dirty = true;
-      throw error;
-    }
+  #save(): Promise<void> {
+    const saving = this.#agent.save(this.#state);
+    // Leaving waits for it; whoever asked for the save is told how it went.
+    this.#saving = Promise.allSettled([this.#saving, saving]);
+    return saving;
   }
 
   #recordStart(): void {
@@ -201,7 +199,8 @@ export class LocalSession implements Session {
   }
 
   #startTurn(): void {
-    if (this.#work !== undefined) return; // The running turn answers this message too.
+    // A running turn answers this message too; a conversation that is being left has it saved for the next resume.
+    if (this.#work !== undefined || this.#closed) return;
     void this.#run(async (signal) => {
       do {
         const toolbox = await this.#openToolbox();
@@ -217,7 +216,7 @@ export class LocalSession implements Session {
   #run(work: (signal: AbortSignal) => Promise<string>): Promise<void> {
     const controller = new AbortController();
     this.#controller = controller;
-    const running = (async () => {
+    const running = Promise.resolve().then(async () => {
       this.#emit({ type: "busy" });
       let reason = "error";
       try {
@@ -230,7 +229,7 @@ export class LocalSession implements Session {
       this.#work = undefined;
       this.#controller = undefined;
       this.#emit({ type: "idle", reason });
-    })();
+    });
     this.#work = running;
     return running;
   }
@@ -241,7 +240,7 @@ export class LocalSession implements Session {
     const ended = (async () => {
       // Tools that ignore their signal must not hold the run: their processes are ended beside it.
       const toolbox = await this.#toolbox;
-      await Promise.all([this.idle(), toolbox?.runner.endAll(Math.min(500, withinMs / 4))]);
+      await Promise.all([this.idle(), this.#saving, toolbox?.runner.endAll(Math.min(500, withinMs / 4))]);
       if (this.#dirty) await this.#save();
     })();
     let timer: NodeJS.Timeout | undefined;
@@ -256,8 +255,15 @@ export class LocalSession implements Session {
     }
   }
 
+  killAll(): void {
+    this.#runner?.killAll();
+  }
+
   #openToolbox(): Promise<Toolbox> {
-    this.#toolbox ??= openToolbox(this.#parts, this.#state.id);
+    this.#toolbox ??= openToolbox(this.#parts, this.#state.id).then((toolbox) => {
+      this.#runner = toolbox.runner;
+      return toolbox;
+    });
     return this.#toolbox;
   }
 
@@ -280,7 +286,10 @@ export class LocalSession implements Session {
           ask: (request) => this.#questions.ask(request),
         }),
       ],
-      onEvent: (event: AgentEvent) => this.#emit(event),
+      onEvent: (event: AgentEvent) => {
+        if (event.type === "saved" || event.type === "save_failed") this.#dirty = event.type === "save_failed";
+        this.#emit(event);
+      },
       context: { cwd: this.#cwd, outputPath: (callId) => store.callPath(this.#state.id, callId) },
     });
   }
@@ -319,26 +328,4 @@ export class LocalSession implements Session {
 
 function busy(problem: string, fix: string): PerdureError {
   return new PerdureError({ code: "SESSION_BUSY", problem, fix });
-}
-
-/** The tools without loading them: names and words only. */
-function toolLines(permissions: SessionParts["permissions"]): Session["tools"] {
-  if (permissions.mode === "no-tools") return [];
-  const lines = [
-    ["bash", "run a shell command", false],
-    ["read", "read a file", true],
-    ["write", "write a file", false],
-    ["edit", "change a file at one exact place", false],
-    ["list", "list a folder", true],
-    ["search", "search files for a pattern", true],
-  ] as const;
-  return lines.map(([name, description, reads]) => ({ name, description, runs: howItRuns(name, reads, permissions) }));
-}
-
-function howItRuns(name: string, reads: boolean, { mode, allow, deny }: SessionParts["permissions"]): string {
-  if (deny.includes(name)) return "refused";
-  if (allow.includes(name) || mode === "yes") return "runs";
-  if (mode === "read-only") return reads ? "runs in the working folder" : "refused";
-  const rest = mode === "refuse" ? "refused" : "asks";
-  return reads ? `runs in the working folder, else ${rest}` : rest;
 }

@@ -32,6 +32,8 @@ export interface Session {
   readonly tools: ReadonlyArray<{ name: string; description: string; runs: string }>;
   /** Resolves when no turn and no `!` command runs. */
   idle(): Promise<void>;
+  /** The last moment of the process: what still runs is ended, synchronously. */
+  killAll(): void;
   /** Leaves: saved, unlocked. Nothing is written when nothing changed. */
   close(): Promise<void>;
 }

@@ -104,6 +104,10 @@ export class ScriptedSession implements Session {
     await this.#work;
   }
 
+  killAll(): void {
+    this.done.push("killAll");
+  }
+
   async close(): Promise<void> {
     this.done.push("close");
     if (this.closeError !== undefined) throw this.closeError;
@@ -111,6 +115,10 @@ export class ScriptedSession implements Session {
 
   answer(_askId: string, answer: PermissionAnswer): void {
     this.answers.push(answer);
+  }
+
+  killAll(): void {
+    this.done.push("killAll");
   }
 
   retry = this.#unwanted("retry");

@@ -180,6 +180,10 @@ export class FakeSession implements Session {
     await this.#running;
   }
 
+  killAll(): void {
+    this.done.push("killAll");
+  }
+
   async close(): Promise<void> {
     this.done.push("close");
     if (this.closeError !== undefined) throw this.closeError;
