@@ -90,7 +90,6 @@ const CONFLICTS: ReadonlyArray<readonly [string, string]> = [
   ["continue", "resume"],
   ["yes", "read-only"],
   ["yes", "no-tools"],
-  ["allow", "read-only"],
   ["allow", "no-tools"],
 ];
 

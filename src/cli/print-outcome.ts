@@ -24,13 +24,16 @@ export class PrintOutcome {
   #reason = "answered";
   #failure: PrintFailure | undefined;
   #unsaved: PrintFailure | undefined;
-  #usage = { requests: 0, inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+  #usage: { requests: number; inputTokens?: number; outputTokens?: number; cachedInputTokens?: number } = {
+    requests: 0,
+  };
 
   /** The answer: the last reply of the last turn, whole or as far as it came. */
   get text(): string {
     return this.#text;
   }
 
+  /** Tokens that no request said anything about are left out. */
   get usage(): PrintUsage {
     return this.#usage;
   }
@@ -88,7 +91,8 @@ export class PrintOutcome {
     if (entry.kind !== "reply" && entry.kind !== "compaction" && entry.kind !== "ask") return;
     this.#usage.requests += 1;
     for (const tokens of ["inputTokens", "outputTokens", "cachedInputTokens"] as const) {
-      this.#usage[tokens] += entry.usage[tokens] ?? 0;
+      const said = entry.usage[tokens];
+      if (said !== undefined) this.#usage[tokens] = (this.#usage[tokens] ?? 0) + said;
     }
   }
 }

@@ -48,7 +48,9 @@ class PlainReport implements PrintReport {
 
   result(entry: HistoryEntry<"result">): void {
     const first = entry.text.trim().split("\n")[0] ?? "";
-    this.err.line(`  ${entry.outcome}${first === "" ? "" : `: ${printableLine(first, 160)}`}`);
+    // A call that did not run to its end says so itself: `(refused: …)`.
+    const outcome = first.startsWith("(") ? "" : `${entry.outcome}${first === "" ? "" : ": "}`;
+    this.err.line(`  ${outcome}${printableLine(first, 160)}`);
   }
 
   notice(text: string): void {

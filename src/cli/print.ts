@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import type { Session, SessionEvent } from "../session/session.js";
+import { printableLine } from "../text/printable.js";
 import type { OutputFormat } from "./arguments.js";
 import { Output } from "./output.js";
 import { failureOf, PrintOutcome } from "./print-outcome.js";
@@ -15,6 +16,8 @@ export interface PrintOptions {
   readonly format: OutputFormat;
   readonly stdout: Writable;
   readonly stderr: Writable;
+  /** What a person types to go on; said on standard error at the end, in text format. */
+  readonly resumeCommand?: (id: string) => string;
 }
 
 const NOBODY_TO_ASK = "there is no terminal to ask on; start with --allow or --yes to let it run";
@@ -60,6 +63,10 @@ export async function runPrint(options: PrintOptions): Promise<number> {
   }
   off();
   end();
+  const { id, saved } = session.info;
+  if (format === "text" && saved && options.resumeCommand !== undefined) {
+    err.line(`To go on: ${printableLine(options.resumeCommand(id))}`);
+  }
   await Promise.all([out.flush(), err.flush()]);
   return withOutput(outcome.exitCode, out, err);
 }

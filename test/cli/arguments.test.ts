@@ -212,7 +212,7 @@ describe("what may run", () => {
       noTools: false,
     });
     expect(chat("--yes", "--deny", "bash").permissions).toMatchObject({ yes: true, deny: ["bash"] });
-    expect(chat("--read-only").permissions.readOnly).toBe(true);
+    expect(chat("--read-only", "--allow", "read").permissions).toMatchObject({ readOnly: true, allow: ["read"] });
     expect(chat("--no-tools").permissions.noTools).toBe(true);
   });
 
@@ -225,7 +225,6 @@ describe("what may run", () => {
   it("refuses what contradicts itself", () => {
     refusal("--yes", "--read-only");
     refusal("--yes", "--no-tools");
-    refusal("--allow", "bash", "--read-only");
     refusal("--allow", "bash", "--no-tools");
     refusal("--allow", "bash", "--deny", "read,bash");
   });

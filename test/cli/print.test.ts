@@ -102,6 +102,20 @@ describe("as text", () => {
     expect(stderr).toMatch(/it failed[\s\S]*Fix: do this[\s\S]*half an ans/);
   });
 
+  it("the command that goes on is said at the end, on standard error, once there is something to go on with", async () => {
+    const run = async (session: ScriptedSession, format: OutputFormat) => {
+      const [stdout, stderr] = [new Capture(), new Capture()];
+      const resumeCommand = (id: string) => `chat --resume ${id}`;
+      await runPrint({ session, message: "hi", resumed: false, wait: false, format, stdout, stderr, resumeCommand });
+      return stderr.text;
+    };
+    expect(await run(new ScriptedSession(answers("42")), "text")).toBe("To go on: chat --resume k7f2\n");
+    expect(await run(new ScriptedSession(answers("42")), "json")).toBe("");
+    const unsaved = new ScriptedSession();
+    unsaved.sendError = new Error("disk full");
+    expect(await run(unsaved, "text")).not.toContain("--resume");
+  });
+
   it("what would ask is refused, and the model is told why", async () => {
     const session = new ScriptedSession((s) => {
       s.emit({ type: "ask", askId: "ask_1", call, access: undefined, always: "" });
@@ -216,7 +230,7 @@ describe("as json", () => {
       conversationId: "k7f2",
       status: "ok",
       text: "Two files.",
-      usage: { requests: 2, inputTokens: 20, outputTokens: 10, cachedInputTokens: 0 },
+      usage: { requests: 2, inputTokens: 20, outputTokens: 10 },
       model: "fake/model",
       exitCode: 0,
     });
