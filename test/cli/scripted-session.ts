@@ -104,10 +104,6 @@ export class ScriptedSession implements Session {
     await this.#work;
   }
 
-  killAll(): void {
-    this.done.push("killAll");
-  }
-
   async close(): Promise<void> {
     this.done.push("close");
     if (this.closeError !== undefined) throw this.closeError;
