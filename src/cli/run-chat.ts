@@ -9,11 +9,23 @@ import { checkWritable } from "./make-folder.js";
 import { ModelChoice } from "./model-choice.js";
 import { systemPrompt } from "./system-prompt.js";
 import { readSystemText } from "./system-text.js";
+import { shellWord } from "./usage-error.js";
 import { version } from "./version.js";
 import { workingFolder } from "./working-folder.js";
 
 /** Puts the parts of a conversation together and drives it, on a terminal or without one. Resolves with the exit code. */
 export async function runChat(args: ChatArguments): Promise<number> {
+  if (!args.print) return converse(args);
+  try {
+    return await converse(args);
+  } catch (error) {
+    // Who reads a stream waits for its `result`, also when there was no conversation to talk in.
+    const { printFailure } = await import("./print.js");
+    return printFailure(error, { format: args.outputFormat, stdout: process.stdout, stderr: process.stderr });
+  }
+}
+
+async function converse(args: ChatArguments): Promise<number> {
   const { env, platform } = process;
   const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
   const interactive = isTerminal && !args.print;
@@ -98,7 +110,16 @@ async function withoutTerminal(
   const { stdin: input, stdout, stderr } = process;
   if (args.print) {
     const { runPrint } = await import("./print.js");
-    return runPrint({ session, message, resumed, wait: args.wait, format: args.outputFormat, stdout, stderr });
+    return runPrint({
+      session,
+      message,
+      resumed,
+      wait: args.wait,
+      format: args.outputFormat,
+      stdout,
+      stderr,
+      resumeCommand: (id) => resumeCommand(id, args.store),
+    });
   }
   const { runLines } = await import("../repl/lines.js");
   return runLines({
@@ -129,5 +150,5 @@ function permissionMode(args: ChatArguments, interactive: boolean): SessionParts
 }
 
 function resumeCommand(id: string, store: string | undefined): string {
-  return store === undefined ? `chat --resume ${id}` : `chat --store ${store} --resume ${id}`;
+  return store === undefined ? `chat --resume ${id}` : `chat --store ${shellWord(store)} --resume ${id}`;
 }
