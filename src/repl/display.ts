@@ -1,4 +1,4 @@
-import { codeOf, PerdureError, problemOf } from "../errors.js";
+import { problemOf } from "../errors.js";
 import { printable, printableLine } from "../text/printable.js";
 import type { Style } from "./style.js";
 
@@ -48,16 +48,13 @@ export function problemLines(problem: string, fix: string | undefined): Display[
 }
 
 export function errorLines(error: unknown): Display[] {
-  if (error instanceof PerdureError) return problemLines(error.problem, fixOf(error));
-  // An error of a bundle of its own has the fields of PerdureError, not its class.
-  if (codeOf(error) !== undefined && error instanceof Error && "problem" in error && "fix" in error) {
-    return problemLines(String(error.problem), typeof error.fix === "string" ? error.fix : undefined);
+  // By its fields: an error of another bundle is not an instance of this one's PerdureError.
+  if (!(error instanceof Error) || !("fix" in error) || typeof error.fix !== "string") {
+    return problemLines(problemOf(error), undefined);
   }
-  return problemLines(problemOf(error), undefined);
-}
-
-function fixOf(error: PerdureError): string {
-  return error.example === undefined ? error.fix : `${error.fix}, for example: ${error.example}`;
+  const problem = "problem" in error && typeof error.problem === "string" ? error.problem : problemOf(error);
+  const example = "example" in error && typeof error.example === "string" ? `, for example: ${error.example}` : "";
+  return problemLines(problem, `${error.fix}${example}`);
 }
 
 /** At most `linesMax` lines: the head, and the tail after a line that says how many are between. */

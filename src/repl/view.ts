@@ -17,7 +17,7 @@ export class TurnView {
   /** Whose output was last on the screen: with parallel calls each change is marked. */
   #outputOf: string | undefined;
   readonly #running = new Map<string, string>();
-  #last: "start" | "text" | "call" | "line" = "start";
+  #last: "start" | "text" | "reply" | "call" | "line" = "start";
   #clean = createPrintable();
   /** Line breaks that wait for text after them: a reply's last ones are not drawn. */
   #breaks = "";
@@ -134,6 +134,9 @@ export class TurnView {
     if (event.cutOff !== undefined) {
       shown.push(...this.#line(line(`(cut off: ${printableLine(event.cutOff, 200)})`, "yellow")));
     }
+    // What comes next is another reply.
+    if (this.#last === "text") this.#last = "reply";
+    this.#breaks = "";
     this.#streamed = false;
     this.#clean = createPrintable();
     return shown;
@@ -142,7 +145,7 @@ export class TurnView {
   #header(call: ModelCall): Display[] {
     this.#calls.set(call.id, call);
     this.#outputOf = call.id;
-    const gap = this.#last === "text" || this.#last === "line" ? [GAP] : [];
+    const gap = this.#last !== "start" && this.#last !== "call" ? [GAP] : [];
     this.#last = "call";
     this.#breaks = "";
     return [...gap, callHeader(call, this.#columns())];

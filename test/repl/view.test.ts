@@ -52,6 +52,10 @@ describe("a reply", () => {
     expect(shown(reply("All at once"))).toBe("All at once");
   });
 
+  it("that follows another one stands apart from it", () => {
+    expect(shown(text("one"), reply("one"), text("two"), reply("two"))).toBe("one\n\ntwo");
+  });
+
   it("that was cut off says so, once", () => {
     expect(shown(text("Hal"), reply("Hal", "interrupted"), { type: "run_end", reason: "interrupted" })).toBe(
       "Hal\n(cut off: interrupted)\n",
