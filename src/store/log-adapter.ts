@@ -1,9 +1,10 @@
 import path from "node:path";
 import type { Adapter } from "lowdb";
 import type { Disk, DiskFile } from "./disk.js";
-import { entriesFromEnd, readHeader, readingLog, readLog } from "./log-file.js";
-import { encodeEntries } from "./log-line.js";
+import { readHeader, readingLog, readLog } from "./log-file.js";
+import { encodeEntries, parseLine } from "./log-line.js";
 import { readRange } from "./read-file.js";
+import type { SnapshotDocument } from "./snapshot-adapter.js";
 import type { Damage, Entry } from "./store.js";
 import { naming, stateChangedOutside } from "./store-errors.js";
 
@@ -16,6 +17,8 @@ export interface LogDocument {
 }
 
 export const emptyLog: LogDocument = { entries: [], stamp: 0, damage: [] };
+
+const SINCE_SNAPSHOT_BYTES_MAX = 8 << 20;
 
 /** Where a log ends: what a writer must know of it. */
 interface LogEnd {
@@ -70,10 +73,10 @@ export class LogAdapter implements Adapter<LogDocument> {
     return { entries, stamp, damage };
   }
 
-  /** Opens the log to write to it. `entriesKnown`: how many entries the snapshot says there are. */
-  async open(entriesKnown: number): Promise<void> {
+  /** Opens the log to write to it. `known`: what the snapshot says, so that only what came after it must be read. */
+  async open(known: SnapshotDocument): Promise<void> {
     if (this.file !== undefined) return;
-    this.end = await this.findEnd(entriesKnown);
+    this.end = await this.findEnd(known);
     const file = await naming(this.path, () => this.disk.open(this.path, "append"));
     try {
       if (this.end.wholeBytes < this.end.sizeBytes) await naming(this.path, () => this.setTailAside(file));
@@ -149,14 +152,13 @@ export class LogAdapter implements Adapter<LogDocument> {
     this.unackedBytes = 0;
   }
 
-  /** From the last read when the file is still the same, else from its last lines; all of it only when those are odd. */
-  private async findEnd(entriesKnown: number): Promise<LogEnd> {
+  /** From the last read when the file is still the same, else from the snapshot on; all of it only when that is odd. */
+  private async findEnd(known: SnapshotDocument): Promise<LogEnd> {
     if (this.lastRead !== undefined && this.disk.stat(this.path)?.version === this.lastRead.version) {
       return this.lastRead.end;
     }
-    const end = await readingLog(this.disk, this.path, (file) => endOfRegularLog(file, this.path, this.id));
-    if (end !== undefined && end.seqNext >= entriesKnown) return end;
-    return readLog(this.disk, this.path, this.id, { keepEntries: false });
+    const end = await readingLog(this.disk, this.path, (file) => endSinceSnapshot(file, this.path, this.id, known));
+    return end ?? readLog(this.disk, this.path, this.id, { keepEntries: false });
   }
 
   private async setTailAside(file: DiskFile): Promise<void> {
@@ -176,20 +178,29 @@ export class LogAdapter implements Adapter<LogDocument> {
   }
 }
 
-/** Undefined when the last lines are not what a log ends with after a clean write. */
-async function endOfRegularLog(file: DiskFile, path: string, id: string): Promise<LogEnd | undefined> {
+/**
+ * Where a log ends, from what a snapshot knew and the lines since then. Undefined when they are not what clean writes
+ * leave: then the whole log must tell.
+ */
+async function endSinceSnapshot(
+  file: DiskFile,
+  path: string,
+  id: string,
+  known: SnapshotDocument,
+): Promise<LogEnd | undefined> {
   const { sizeBytes } = file.stat();
-  const header = await readHeader(file, path, id);
-  if (header === undefined) return undefined;
-  const regular = { wholeBytes: sizeBytes, sizeBytes, needsNewline: false };
-  let last: { seq: number; stamp: number } | undefined;
-  for await (const { entry, stamp, clean } of entriesFromEnd(file, sizeBytes)) {
-    if (!clean) return undefined;
-    if (last !== undefined) {
-      return entry.seq + 1 === last.seq ? { ...regular, seqNext: last.seq + 1, stamp: last.stamp } : undefined;
-    }
-    if (stamp === undefined) return undefined;
-    last = { seq: entry.seq, stamp };
+  const { logBytes } = known;
+  if ((await readHeader(file, path, id)) === undefined) return undefined;
+  if (!(logBytes > 0) || sizeBytes < logBytes || sizeBytes - logBytes > SINCE_SNAPSHOT_BYTES_MAX) return undefined;
+  const lines = (await readRange(file, logBytes - 1, sizeBytes)).toString("utf8").split("\n");
+  if (lines.shift() !== "" || (lines.length > 0 && lines.pop() !== "")) return undefined;
+  let seqNext = known.entries;
+  let stamp = known.stamp;
+  for (const text of lines) {
+    const line = parseLine(text)?.line;
+    if (line?.entry.seq !== seqNext) return undefined;
+    stamp = Math.max(stamp, line.stamp ?? 0);
+    seqNext++;
   }
-  return last?.seq === 0 ? { ...regular, seqNext: 1, stamp: last.stamp } : undefined;
+  return { seqNext, stamp, wholeBytes: sizeBytes, sizeBytes, needsNewline: false };
 }

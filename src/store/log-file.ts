@@ -55,27 +55,21 @@ export async function readHeader(file: DiskFile, path: string, id: string): Prom
   }
 }
 
-/** The entries at the end of a log, last one first; what is not readable is passed over. `clean`: nothing was so far. */
-export async function* entriesFromEnd(file: DiskFile, sizeBytes: number): AsyncGenerator<LogLine & { clean: boolean }> {
+/** The entries of a log, last one first; what is not readable is passed over. */
+export async function* entriesFromEnd(file: DiskFile, sizeBytes: number): AsyncGenerator<LogLine> {
   let start = sizeBytes;
   let bytes: Buffer = Buffer.alloc(0);
-  let clean = true;
   for (let length = TAIL_BYTES; start > 0; length *= 4) {
     const from = Math.max(0, start - length);
     bytes = Buffer.concat([await readRange(file, from, start), bytes]);
     start = from;
-    // The first line of what was read may be a part of one; at the file's start it is the header.
-    for (let newline = bytes.lastIndexOf(10); newline !== -1; newline = bytes.lastIndexOf(10)) {
+    // What comes before the first newline may be a part of a line, unless the file begins there.
+    for (let newline = bytes.lastIndexOf(10); bytes.length > 0; newline = bytes.lastIndexOf(10)) {
+      if (newline === -1 && start > 0) break;
       const line = parseLine(bytes.toString("utf8", newline + 1))?.line;
-      const isEnd = newline + 1 === bytes.length && start + newline + 1 === sizeBytes;
-      if (start + bytes.length === sizeBytes && !isEnd) clean = false;
-      else if (line === undefined && !isEnd) clean = false;
-      bytes = bytes.subarray(0, newline);
-      if (line !== undefined) yield { ...line, clean };
+      bytes = bytes.subarray(0, Math.max(0, newline));
+      if (line !== undefined) yield line;
     }
-    if (start > 0) continue;
-    const line = parseLine(bytes.toString("utf8"))?.line;
-    if (line !== undefined) yield { ...line, clean };
   }
 }
 

@@ -125,7 +125,7 @@ export class StateFiles {
     await naming(this.paths.folder, () => disk.protect(this.paths.folder));
     await this.snapshot.read();
     await this.snapshotAdapter.removeLeftovers();
-    await this.logAdapter.open(this.snapshot.data.entries);
+    await this.logAdapter.open(this.snapshot.data);
     stamps.see(Math.max(this.snapshot.data.stamp, this.logAdapter.stamp));
     this.opened = true;
   }
