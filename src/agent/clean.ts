@@ -1,9 +1,17 @@
 import type { JsonObject, JsonValue } from "../json.js";
 import { wellFormed } from "../text/well-formed.js";
 
+declare global {
+  interface String {
+    // In Node 20, not yet in the library that the compiler is set to.
+    isWellFormed(): boolean;
+  }
+}
+
 /** What no strict API takes becomes U+FFFD: half a surrogate pair, and NUL. */
 export function cleanText(text: string): string {
-  const whole = wellFormed(text);
+  // Nearly every text is whole, and the look is a hundred times as fast as the repair.
+  const whole = text.isWellFormed() ? text : wellFormed(text);
   return whole.includes("\0") ? whole.replaceAll("\0", "\uFFFD") : whole;
 }
 

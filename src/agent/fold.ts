@@ -66,7 +66,11 @@ export class ContextFold {
     const from = this.#length;
     if (from === this.#history.length) return;
     this.#context = undefined;
-    const skips = this.#history.slice(from).flatMap(skipOf);
+    const skips: SeqRange[] = [];
+    for (let seq = from; seq < this.#history.length; seq += 1) {
+      const entry = this.#history[seq];
+      if (entry?.kind === "notice" && entry.skip !== undefined && isReplayable(entry)) skips.push(entry.skip);
+    }
     if (skips.length > 0) {
       this.#restart([...this.#skips, ...skips]);
       return;
@@ -124,7 +128,7 @@ export class ContextFold {
     for (let seq = from; seq < this.#history.length; seq += 1) {
       const entry = this.#history[seq];
       if (entry === undefined || !isReplayable(entry)) continue;
-      if (this.#skips.some((range) => range.from <= seq && seq <= range.to)) continue;
+      if (this.#skips.length > 0 && this.#skips.some((range) => range.from <= seq && seq <= range.to)) continue;
       this.#fold(entry);
     }
     this.#length = this.#history.length;
@@ -280,8 +284,4 @@ function fromUser(messages: ModelMessage[]): ModelMessage[] {
   const first = messages[0];
   if (first === undefined || first.role === "user") return messages;
   return [noticeMessage("the beginning of this conversation could not be read"), ...messages];
-}
-
-function skipOf(entry: HistoryEntry): SeqRange[] {
-  return entry.kind === "notice" && entry.skip !== undefined && isReplayable(entry) ? [entry.skip] : [];
 }

@@ -35,7 +35,8 @@ export async function prepareCall(
     onOutput: (chunk) => agent.emitter.emit({ type: "call_output", callId: call.id, chunk }),
   };
   try {
-    const input = tool.parse(call.input);
+    // A copy: what a tool does to its input must not reach the context.
+    const input = tool.parse(structuredClone(call.input));
     const access = await tool.access?.(input, context);
     return { call, tool, input, context, access };
   } catch (error) {

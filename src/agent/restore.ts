@@ -23,16 +23,14 @@ const gapMax = 10_000_000;
 /** What a State is made of, from a store's record. Nothing is written. */
 export function restore(id: string, record: SavedRecord): Restored {
   const { snapshot } = record;
-  const history = placeEntries(id, record.entries);
+  const { history, notices, missing, malformed, turn } = placeEntries(id, record.entries);
   const savedLength = history.length;
-  const skips = history.flatMap((entry) =>
-    entry.kind === "notice" && isReplayable(entry) && entry.skip ? [entry.skip] : [],
-  );
+  const skips = notices.flatMap((notice) => (notice.skip === undefined ? [] : [notice.skip]));
   const isSkipped = (seq: number) => skips.some((range) => range.from <= seq && seq <= range.to);
 
   const covered = snapshot !== undefined && isLength(snapshot.historyLength) ? snapshot.historyLength : undefined;
-  const unreplayable = history.filter((entry) => isMalformed(entry) && !isSkipped(entry.seq));
-  const halfWritten = covered !== undefined && covered > 0 && unreplayable.some((entry) => entry.seq >= covered);
+  const unreplayable = malformed.filter((seq) => !isSkipped(seq));
+  const halfWritten = covered !== undefined && covered > 0 && unreplayable.some((seq) => seq >= covered);
 
   const fold = new ContextFold(history);
   fold.advance();
@@ -57,9 +55,10 @@ export function restore(id: string, record: SavedRecord): Restored {
   }
   if (covered === undefined && snapshot !== undefined) overlaySnapshot(facts, snapshot);
   // Turns count on from the last one there was, also when its steps are left out.
-  for (const entry of history) if (typeof entry.turn === "number" && entry.turn > facts.turn) facts.turn = entry.turn;
+  facts.turn = Math.max(facts.turn, turn);
 
-  const lost = unreadRanges(history, unreplayable, replayed, covered);
+  const unread = [...missing, ...unreplayable].filter((seq) => seq < replayed).sort((a, b) => a - b);
+  const lost = untoldRanges(unread, notices, savedLength, covered);
   if (lost.length > 0) closing.push(lostNotice(lost));
   const folded = closing.some((body) => body.kind === "notice" && body.skip) ? foldBefore(history, replayed) : fold;
   for (const call of folded.pendingCalls) {
@@ -72,46 +71,64 @@ export function restore(id: string, record: SavedRecord): Restored {
   return { history, facts, fold, createdAt, savedLength, closing };
 }
 
-/** Index = seq: entries in their places, and placeholders where some were lost. */
-function placeEntries(id: string, entries: readonly Entry[]): HistoryEntry[] {
+interface Placed {
+  /** Index = seq: entries in their places, and placeholders where some were lost. */
+  readonly history: HistoryEntry[];
+  readonly notices: HistoryEntry<"notice">[];
+  readonly missing: number[];
+  readonly malformed: number[];
+  /** The highest of all. */
+  readonly turn: number;
+}
+
+/** One pass over what may be a very long history. */
+function placeEntries(id: string, entries: readonly Entry[]): Placed {
   const history: HistoryEntry[] = [];
-  for (const entry of [...entries].sort((a, b) => a.seq - b.seq)) {
+  const notices: HistoryEntry<"notice">[] = [];
+  const missing: number[] = [];
+  const malformed: number[] = [];
+  let turn = 0;
+  for (const entry of inOrder(entries)) {
     if (!isLength(entry.seq) || entry.seq < history.length) continue;
     if (entry.seq - history.length > gapMax) {
       throw damagedError(id, `entry ${entry.seq} comes after entry ${history.length - 1}`);
     }
     while (history.length < entry.seq) {
+      missing.push(history.length);
       history.push({ seq: history.length, at: entry.at, turn: entry.turn, kind: "missing" });
     }
+    if (!isReplayable(entry)) {
+      if (isMalformed(entry)) malformed.push(entry.seq);
+    } else if (entry.kind === "notice") notices.push(entry);
+    if (typeof entry.turn === "number" && entry.turn > turn) turn = entry.turn;
     // A kind this version does not know is kept as it is; whoever reads history switches on `kind`.
     history.push(entry as HistoryEntry);
   }
-  return history;
+  return { history, notices, missing, malformed, turn };
+}
+
+function inOrder(entries: readonly Entry[]): readonly Entry[] {
+  const isSorted = entries.every((entry, index) => index === 0 || entry.seq > (entries[index - 1]?.seq ?? -1));
+  return isSorted ? entries : [...entries].sort((a, b) => a.seq - b.seq);
 }
 
 /** Ranges of entries that cannot be read and that no notice has told of yet. */
-function unreadRanges(
-  history: readonly HistoryEntry[],
-  unreplayable: readonly Entry[],
-  replayed: number,
+function untoldRanges(
+  unread: readonly number[],
+  notices: readonly HistoryEntry<"notice">[],
+  length: number,
   covered: number | undefined,
 ): SeqRange[] {
-  const told = history.flatMap((entry) =>
-    entry.kind === "notice" && isReplayable(entry) ? (entry.missing ?? []) : [],
-  );
-  const unread = [...history.filter((entry) => entry.kind === "missing"), ...unreplayable]
-    .map((entry) => entry.seq)
-    .filter((seq) => seq < replayed)
-    .sort((a, b) => a - b);
   const ranges: SeqRange[] = [];
   for (const seq of unread) {
     const last = ranges.at(-1);
     if (last !== undefined && last.to === seq - 1) last.to = seq;
     else ranges.push({ from: seq, to: seq });
   }
-  if (covered !== undefined && covered > history.length && covered - history.length <= gapMax) {
-    ranges.push({ from: history.length, to: covered - 1 });
+  if (covered !== undefined && covered > length && covered - length <= gapMax) {
+    ranges.push({ from: length, to: covered - 1 });
   }
+  const told = notices.flatMap((notice) => notice.missing ?? []);
   return ranges.filter((range) => !told.some((known) => known.from <= range.from && range.to <= known.to));
 }
 
