@@ -32,6 +32,8 @@ const checks: Record<EntryKind, Check> = {
   missing: () => true,
 };
 
+export const kindsOfEntries: readonly string[] = Object.keys(checks);
+
 /** True when the kind is one of ours. Others are kept and change nothing. */
 export function isKnownKind(kind: string): kind is EntryKind {
   return Object.hasOwn(checks, kind);
