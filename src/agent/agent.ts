@@ -13,6 +13,7 @@ import type { Permission } from "./permissions.js";
 import { run } from "./run.js";
 import { release, save } from "./save.js";
 import { State } from "./state.js";
+import { alone } from "./step.js";
 import { think } from "./think.js";
 import type { StandardSchema, Tool } from "./tool.js";
 import { useTools } from "./use-tools.js";
@@ -78,17 +79,17 @@ export class Agent implements AgentCore {
 
   /** Asks the model once. Saved before and after. */
   think(state: State, options: StepOptions & { readonly tools?: readonly Tool[] } = {}): Promise<void> {
-    return think(this, state, options);
+    return alone(state, () => think(this, state, options));
   }
 
   /** Runs every pending call. Each start and each result is saved at once. */
   useTools(state: State, options: StepOptions = {}): Promise<void> {
-    return useTools(this, state, options);
+    return alone(state, () => useTools(this, state, options));
   }
 
   /** Replaces the older part of the context by a summary; false when there is nothing to summarise. Saved. */
   compact(state: State, options: StepOptions = {}): Promise<boolean> {
-    return compact(this, state, options);
+    return alone(state, () => compact(this, state, options));
   }
 
   /** Asks about the conversation, beside it: a value of the schema's type, or text without one. Saved. */

@@ -19,6 +19,8 @@ export interface Binding {
   emitter: Emitter | undefined;
   /** The signal of the run that is under way. */
   signal: AbortSignal | undefined;
+  /** think, use_tools and compact of one State exclude each other. */
+  isStepping: boolean;
   /** A loaded State was compared with the agent that runs it. */
   isAgentCompared: boolean;
 }
@@ -37,6 +39,7 @@ export function bindingOf(state: State): Binding {
     snapshotLength: state.savedLength,
     emitter: undefined,
     signal: undefined,
+    isStepping: false,
     isAgentCompared: false,
   };
   state.onEntry((entry) => binding.emitter?.emit({ type: "entry", entry }));

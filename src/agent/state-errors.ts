@@ -12,8 +12,8 @@ export function finishedError(id: string): PerdureError {
 export function busyError(id: string): PerdureError {
   return new PerdureError({
     code: "STATE_BUSY",
-    problem: `conversation ${id} is being run already`,
-    fix: "await that run, or add the message to it: state.addUserMessage(text) is answered in the same run",
+    problem: `conversation ${id} is being worked on already`,
+    fix: "await that run or step, or add the message to it: state.addUserMessage(text) is answered in the same run",
   });
 }
 

@@ -75,7 +75,7 @@ async function request(
     const failure = signal.aborted ? signal.reason : error;
     const isCut = codeOf(failure) === "MODEL_STREAM_CUT";
     if (isRecorded) recordFailure(agent, state, received, failure, signal.aborted);
-    else recordError(state, failure);
+    else if (!signal.aborted) recordError(state, failure);
     if (isCut && mayAskAgain) {
       await save(agent, state, { signal });
       return failure;
@@ -103,7 +103,8 @@ function recordReply(agent: AgentCore, state: State, received: Received, model: 
 
 function recordFailure(agent: AgentCore, state: State, received: Received, failure: unknown, isAborted: boolean): void {
   if (isBlank(received.text)) {
-    recordError(state, failure);
+    // That somebody stopped it is no error; the end of the run says so.
+    if (!isAborted) recordError(state, failure);
     return;
   }
   const cutOff = isAborted ? endingOf(failure).text : problemOf(failure);

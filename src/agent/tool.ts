@@ -15,7 +15,10 @@ export interface ToolContext {
   readonly callId: string;
   /** The conversation's id. */
   readonly stateId: string;
-  /** Aborted by Ctrl+C, SIGTERM, an exception of the run. Its reason says which. */
+  /**
+   * Aborted by Ctrl+C, SIGTERM, an exception of the run; its reason says which. Then stop soon: throw (the reason will do)
+   * or return what there is, which is kept before the words that close the call.
+   */
   readonly signal: AbortSignal;
   /** The working folder, absolute. */
   readonly cwd: string;
@@ -36,7 +39,7 @@ export interface ToolOutput {
 }
 
 export interface Tool extends ToolSpec {
-  /** Checks an input the model made. Throws ToolError, naming the field, when it is not right. */
+  /** Checks an input the model made (a copy of it). Throws ToolError, naming the field, when it is not right. */
   parse(input: JsonValue): unknown;
   /** Undefined: a tool that runs without asking (a library user's own tool, unless permissions say otherwise). */
   access?(input: unknown, context: ToolContext): ToolAccess | Promise<ToolAccess>;

@@ -45,8 +45,15 @@ describe("a loop", () => {
     expect(await agent.run(state)).toEqual({ done: true });
     expect(state.stoppedBy).toBe("finish");
     expect(state.pendingCalls).toEqual([]);
-    for (const again of [agent.run(state), agent.think(state), agent.useTools(state), agent.ask(state, "?")]) {
-      await expect(again).rejects.toMatchObject({ code: "STATE_FINISHED" });
+    const steps = [
+      () => agent.run(state),
+      () => agent.think(state),
+      () => agent.useTools(state),
+      () => agent.ask(state, "?"),
+      () => agent.compact(state),
+    ];
+    for (const step of steps) {
+      await expect(step()).rejects.toMatchObject({ code: "STATE_FINISHED" });
     }
     expect(() => state.finish()).toThrow(expect.objectContaining({ code: "STATE_FINISHED" }));
   });
@@ -166,5 +173,16 @@ describe("a State that cannot be run", () => {
     controller.abort(new Error("enough"));
     await expect(run).rejects.toThrow("enough");
     expect(kinds(state.history).at(-1)).toBe("run_end");
+  });
+
+  it("runs no call twice when useTools is called twice at once", async () => {
+    let ran = 0;
+    const once = tool("look", () => `ran ${++ran}`);
+    const agent = new Agent({ model: new ScriptedModel([call]), tools: [once] });
+    const state = new State("go");
+    await agent.think(state);
+    const both = await Promise.allSettled([agent.useTools(state), agent.useTools(state)]);
+    expect(both.map((settled) => settled.status)).toEqual(["fulfilled", "rejected"]);
+    expect(ran).toBe(1);
   });
 });
