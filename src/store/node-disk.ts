@@ -10,15 +10,13 @@ const flags = {
   create: O_RDWR | O_APPEND | O_CREAT | O_EXCL,
   update: O_RDWR | O_CREAT,
 };
-const OTHERS = 0o077;
 
 /** The real disk. Callback calls rather than `fs/promises`: a FileHandle costs about 8 % more a save. */
 export const nodeDisk: Disk = {
   async open(file, mode) {
     const fd = await call<number>((done) => fs.open(file, flags[mode], 0o600, done));
     try {
-      if (mode === "create") await run((done) => fs.fchmod(fd, 0o600, done));
-      else if (mode !== "read" && isOursAndOpen(fs.fstatSync(fd))) await run((done) => fs.fchmod(fd, 0o600, done));
+      if (mode !== "read" && isOursButNot(0o600, fs.fstatSync(fd))) await run((done) => fs.fchmod(fd, 0o600, done));
       return new NodeFile(fd);
     } catch (error) {
       fs.closeSync(fd);
@@ -63,7 +61,8 @@ export const nodeDisk: Disk = {
 
   async protect(file) {
     const stats = await call<fs.Stats>((done) => fs.stat(file, done));
-    if (isOursAndOpen(stats)) await run((done) => fs.chmod(file, stats.mode & 0o700, done));
+    const mode = stats.mode & 0o700;
+    if (isOursButNot(mode, stats)) await run((done) => fs.chmod(file, mode, done));
   },
 
   rename: (from, to) => run((done) => fs.rename(from, to, done)),
@@ -145,8 +144,8 @@ class NodeStat implements DiskStat {
   }
 }
 
-function isOursAndOpen(stats: fs.Stats): boolean {
-  return (stats.mode & OTHERS) !== 0 && stats.uid === process.getuid?.();
+function isOursButNot(mode: number, stats: fs.Stats): boolean {
+  return (stats.mode & 0o777) !== mode && stats.uid === process.getuid?.();
 }
 
 function run(start: (done: (error: NodeJS.ErrnoException | null) => void) => void): Promise<void> {
