@@ -82,7 +82,7 @@ describe("Ctrl+C during a turn", () => {
     await talk(chat, "MARK-2", "Answer 2.");
     const results = server.requests[1]?.results ?? [];
     expect(results).toHaveLength(2);
-    for (const result of results) expect(result.text).toContain("(interrupted by user)");
+    for (const result of results) expect(result.text).toContain("interrupted by user)");
     await quit(chat);
   });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createHome, type Home } from "../support/chat.js";
-import { enter, quit, resumeId, say, talk } from "../support/conversation.js";
+import { createHome } from "../support/chat.js";
+import { converse, enter, quit, say, talk } from "../support/conversation.js";
 import { type ModelServer, startModelServer } from "../support/model-server.js";
 
 let server: ModelServer;
@@ -12,17 +12,13 @@ afterEach(async () => {
   expect(server.refusals).toEqual([]);
 });
 
-async function conversation(home: Home, message: string): Promise<string> {
-  return resumeId((await home.run(["-p", message])).stderr);
-}
-
 describe("chat list, show, rename and delete", () => {
   it("list the conversations, most recently updated first", async () => {
     const home = createHome(server);
     expect((await home.run(["list"])).code).toBe(0);
     expect(await home.list()).toEqual([]);
-    const first = await conversation(home, "MARK-ONE");
-    const second = await conversation(home, "MARK-TWO");
+    const first = await converse(home, "MARK-ONE");
+    const second = await converse(home, "MARK-TWO");
     const { stdout } = await home.run(["list"]);
     expect(stdout).toMatch(new RegExp(`${second}.*MARK-TWO\\n${first}.*MARK-ONE`));
     expect((await home.list()).map((row) => row.id)).toEqual([second, first]);
@@ -30,7 +26,7 @@ describe("chat list, show, rename and delete", () => {
 
   it("show one of them, readably", async () => {
     const home = createHome(server, "openai");
-    const id = await conversation(home, "MARK-ONE");
+    const id = await converse(home, "MARK-ONE");
     const { code, stdout } = await home.run(["show", id]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/MARK-ONE[\s\S]*Answer 1\./);
@@ -38,7 +34,7 @@ describe("chat list, show, rename and delete", () => {
 
   it("rename one, and it is found by its name", async () => {
     const home = createHome(server);
-    const id = await conversation(home, "MARK-ONE");
+    const id = await converse(home, "MARK-ONE");
     expect((await home.run(["rename", id, "A new name"])).code).toBe(0);
     expect((await home.run(["list"])).stdout).toContain("A new name");
     expect((await home.run(["show", "A new name"])).stdout).toContain("MARK-ONE");
@@ -46,8 +42,8 @@ describe("chat list, show, rename and delete", () => {
 
   it("delete with --yes only, and exactly what was named", async () => {
     const home = createHome(server);
-    const first = await conversation(home, "MARK-ONE");
-    const second = await conversation(home, "MARK-TWO");
+    const first = await converse(home, "MARK-ONE");
+    const second = await converse(home, "MARK-TWO");
     expect((await home.run(["delete", first])).code).toBe(2);
     expect(await home.list()).toHaveLength(2);
     expect((await home.run(["delete", first, "nosuch", "--yes"])).code).toBe(1);
@@ -58,7 +54,7 @@ describe("chat list, show, rename and delete", () => {
 
   it("refuse a path as an id", async () => {
     const home = createHome(server);
-    await conversation(home, "MARK-ONE");
+    await converse(home, "MARK-ONE");
     for (const id of ["../../victim", "/tmp/victim", "..", "a/b", "."]) {
       for (const args of [
         ["delete", id, "--yes"],
@@ -73,7 +69,7 @@ describe("chat list, show, rename and delete", () => {
 
   it("ask on a terminal", async () => {
     const home = createHome(server);
-    const id = await conversation(home, "MARK-ONE");
+    const id = await converse(home, "MARK-ONE");
     const no = home.open(["delete", id]);
     await no.waitFor("MARK-ONE");
     no.type("n");
@@ -110,7 +106,7 @@ describe("chat list, show, rename and delete", () => {
 describe(":delete", () => {
   it("asks first, and deletes after a yes only", async () => {
     const home = createHome(server);
-    const id = await conversation(home, "MARK-OLD");
+    const id = await converse(home, "MARK-OLD");
     const chat = home.open();
     await say(chat, `:delete ${id}`);
     await chat.waitFor(/es, \[N\]o >$/);

@@ -79,7 +79,8 @@ describe("what others print", () => {
     expect(bytes).not.toContain("\x1b]52");
     expect(bytes).not.toContain("\x1b[?1049h");
     expect(bytes).not.toContain("\x07");
-    expect(bytes).not.toMatch(/\x9b|\xc2\x9b/);
+    // A lone 0x9b byte would not decode; a whole U+009B is as much a CSI.
+    expect(new TextDecoder("utf-8", { fatal: true }).decode(output)).not.toContain("\u009b");
   }
 
   it("a tool's output cannot drive the terminal, live or resumed, and reaches the model unharmed", async () => {
@@ -111,6 +112,7 @@ describe("what others print", () => {
     await permit(chat, "n");
     await ready(chat);
     await say(chat, "more");
+    await chat.waitFor(/52;c;QQ[\s\S]*52;c;QQ/);
     await ready(chat);
     await quit(chat);
     expectTame(chat.raw);
@@ -135,7 +137,7 @@ describe("what others print", () => {
     const chat = createHome(server).open();
     await ready(chat);
     chat.type(`\x1b[200~paste ${raw} end\x1b[201~`);
-    await chat.waitFor("end");
+    await chat.waitFor(/pasted|end/);
     chat.key("enter");
     await server.waitForRequest(1);
     await chat.waitFor("Answer 1.");

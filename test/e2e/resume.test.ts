@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utime
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHome, type Home } from "../support/chat.js";
-import { permit, quit, ready, resumeId, say, talk } from "../support/conversation.js";
+import { converse, permit, quit, ready, say, talk } from "../support/conversation.js";
 import { call, calls, drip, type ModelServer, stall, startModelServer, text } from "../support/model-server.js";
 
 let server: ModelServer;
@@ -13,13 +13,6 @@ afterEach(async () => {
   await server.close();
   expect(server.refusals).toEqual([]);
 });
-
-/** One conversation with one answered message; gives its id. */
-async function conversation(home: Home, message: string, ...args: string[]): Promise<string> {
-  const { code, stderr } = await home.run(["-p", message, ...args]);
-  expect({ code, stderr }).toMatchObject({ code: 0 });
-  return resumeId(stderr);
-}
 
 /** What a resume that says `message` sends. */
 async function sent(home: Home, args: string[], message = "MARK-NOW"): Promise<string> {
@@ -37,8 +30,8 @@ function bytesOf(home: Home): Record<string, string> {
 describe("a conversation is found", () => {
   it("by its id, the beginning of its id and its name", async () => {
     const home = createHome(server);
-    const id = await conversation(home, "MARK-1", "-n", "My Name");
-    await conversation(home, "MARK-2");
+    const id = await converse(home, "MARK-1", "-n", "My Name");
+    await converse(home, "MARK-2");
     for (const ref of [id, id.slice(0, id.length - 1), "My Name"]) {
       expect(await sent(home, ["-r", ref])).toMatch(/MARK-1[\s\S]*MARK-NOW/);
     }
@@ -58,7 +51,7 @@ describe("a conversation is found", () => {
     ["5,000 characters", ["--resume", "x".repeat(5000)], "xxxx"],
   ])("never by %s: an error that repeats it, and nothing is created", async (_what, args, repeated) => {
     const home = createHome(server, "openai");
-    await conversation(home, "MARK-1");
+    await converse(home, "MARK-1");
     const before = bytesOf(home);
     const requests = server.requests.length;
     for (const more of [[], ["-p", "hello"]]) {
@@ -75,7 +68,7 @@ describe("a conversation is found", () => {
   it("never by a beginning that several have: they are named", async () => {
     const home = createHome(server);
     const ids: string[] = [];
-    for (let n = 0; n < 12; n += 1) ids.push(await conversation(home, `MARK-${n}`, "-m", "offline"));
+    for (let n = 0; n < 12; n += 1) ids.push(await converse(home, `MARK-${n}`, "-m", "offline"));
     const shared = ids.map((id) => id.slice(0, 1)).find((first, at, all) => all.indexOf(first) !== at);
     // 12 random ids of at most 36 first characters may all differ: then the name is the ambiguous one.
     const ref = shared ?? "same";
@@ -104,8 +97,8 @@ describe("a conversation is found", () => {
 describe("without an id", () => {
   it("it is the one written last, also after a kill, a touch and a copy", async () => {
     const home = createHome(server);
-    const first = await conversation(home, "MARK-FIRST");
-    const second = await conversation(home, "MARK-SECOND");
+    const first = await converse(home, "MARK-FIRST");
+    const second = await converse(home, "MARK-SECOND");
     const chat = home.open(["-r", first]);
     server.reply(stall());
     await say(chat, "MARK-THIRD");
@@ -121,8 +114,8 @@ describe("without an id", () => {
 
   it("looking changes nothing: neither bytes nor order", async () => {
     const home = createHome(server);
-    const first = await conversation(home, "MARK-FIRST");
-    const second = await conversation(home, "MARK-SECOND");
+    const first = await converse(home, "MARK-FIRST");
+    const second = await converse(home, "MARK-SECOND");
     const before = bytesOf(home);
     for (const args of [["-r", first], ["-r", first], ["-c"]]) {
       const chat = home.open(args);
@@ -159,7 +152,7 @@ describe("without an id", () => {
 describe("on resuming", () => {
   it("shows the title, the model, the folder and the last exchanges", async () => {
     const home = createHome(server);
-    const id = await conversation(home, "MARK-1");
+    const id = await converse(home, "MARK-1");
     const chat = home.open(["-r"], { columns: 200 });
     await ready(chat);
     const screen = chat.screen();
@@ -247,8 +240,8 @@ describe("the folder", () => {
     const home = createHome(server);
     const a = join(home.folder, "a");
     mkdirSync(a);
-    const first = await home.run(["-p", "MARK-1"], { cwd: a });
-    const id = resumeId(first.stderr);
+    expect((await home.run(["-p", "MARK-1"], { cwd: a })).code).toBe(0);
+    const id = String((await home.list())[0]?.id);
     const b = join(home.folder, "b");
     renameSync(a, b);
     symlinkSync(b, join(home.folder, "c"));
@@ -263,7 +256,7 @@ describe("the folder", () => {
 
   it("is where the tools work again, wherever it is resumed from", async () => {
     const home = createHome(server);
-    await conversation(home, "MARK-1");
+    await converse(home, "MARK-1");
     server.reply(calls("", call("bash", { command: "pwd" })), text("Done."));
     const { code } = await home.run(["-p", "where?", "-c", "--yes"], { cwd: home.home });
     expect(code).toBe(0);
@@ -316,7 +309,7 @@ describe("the folder", () => {
 describe("what was copied", () => {
   it("to another home opens there", async () => {
     const home = createHome(server);
-    const id = await conversation(home, "MARK-1");
+    const id = await converse(home, "MARK-1");
     const other = createHome(server);
     cpSync(home.home, other.home, { recursive: true });
     expect(await sent(other, ["-r", id])).toContain("MARK-1");

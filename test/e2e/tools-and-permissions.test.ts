@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHome } from "../support/chat.js";
-import { asked, permit, quit, ready, say } from "../support/conversation.js";
+import { asked, permit, quit, say } from "../support/conversation.js";
 import { call, calls, type ModelServer, startModelServer, text } from "../support/model-server.js";
 
 let server: ModelServer;
@@ -83,7 +83,7 @@ describe("a call that asks first", () => {
     const third = home.open(["-c", "--cwd", other]);
     await say(third, "elsewhere");
     await permit(third, "n");
-    await ready(third);
+    await third.waitFor("Fourth.");
     expect(ran(other)).toBe("");
     await quit(third);
   });
@@ -96,7 +96,7 @@ describe("a call that asks first", () => {
     await permit(chat, "y");
     await chat.waitFor(/OUT-one|two >> ran/);
     await permit(chat, "n");
-    await chat.waitFor("Done.").catch(() => ready(chat));
+    await chat.waitFor("Done.");
     expect(ran(home.work)).toBe("one\n");
     await quit(chat);
   });

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import type { Home } from "./chat.js";
 import type { Terminal } from "./terminal.js";
 
 const prompt = "> ";
@@ -56,4 +57,12 @@ export function resumeId(output: string): string {
   const id = /chat (?:--resume|-r) ([A-Za-z0-9_-]+)/.exec(output)?.[1];
   if (id === undefined) throw new Error(`no command that resumes in: ${output}`);
   return id;
+}
+
+/** One turn without a terminal; gives the conversation's id. */
+export async function converse(home: Home, message: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await home.run(["-p", message, "--output-format", "json", ...args]);
+  expect({ code, stdout, stderr }).toMatchObject({ code: 0 });
+  const { conversationId } = JSON.parse(stdout);
+  return String(conversationId);
 }

@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { JsonObject, JsonValue } from "../../src/json.js";
+import { deadlineMs } from "./deadline.js";
 import { anthropic } from "./model-apis/anthropic.js";
 import { google } from "./model-apis/google.js";
 import { type Conversation, isObject, type ModelApi, Refused, type ReplyStream } from "./model-apis/model-api.js";
@@ -127,7 +128,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     always: (step) => {
       fallback = step;
     },
-    waitForRequest: (n, timeoutMs = 20_000) => waitForRequest(requests, arrived, n, timeoutMs),
+    waitForRequest: (n, timeoutMs = deadlineMs) => waitForRequest(requests, arrived, n, timeoutMs),
     close: async () => {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));

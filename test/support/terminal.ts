@@ -1,5 +1,6 @@
 import { spawn } from "@lydell/node-pty";
 import xterm from "@xterm/headless";
+import { deadlineMs } from "./deadline.js";
 import { endProcess } from "./processes.js";
 
 export interface TerminalOptions {
@@ -36,6 +37,7 @@ const keys = {
 /** A program in a pseudo-terminal that the test owns, and a screen that shows what it draws. */
 export interface Terminal {
   readonly pid: number;
+  /** How the program ended; rejects with the screen when it has not within the deadline from the first look at it. */
   readonly exit: Promise<TerminalExit>;
   /** Everything the program has written so far, as bytes. */
   readonly raw: Buffer;
@@ -78,7 +80,7 @@ export function openTerminal(options: TerminalOptions): Terminal {
       for (const look of looks) look();
     });
   });
-  const exit = new Promise<TerminalExit>((resolve) => {
+  const exited = new Promise<TerminalExit>((resolve) => {
     pty.onExit(({ exitCode, signal }) => {
       const killedBy = signal === undefined || signal === 0 ? undefined : signal;
       const status = killedBy === undefined ? exitCode : 128 + killedBy;
@@ -99,7 +101,9 @@ export function openTerminal(options: TerminalOptions): Terminal {
 
   const terminal: Terminal = {
     pid: pty.pid,
-    exit,
+    get exit() {
+      return withinDeadline(exited, () => `the program has not ended\n--- screen ---\n${terminal.screen()}\n---`);
+    },
     get raw() {
       return Buffer.concat(parts);
     },
@@ -112,7 +116,7 @@ export function openTerminal(options: TerminalOptions): Terminal {
       const buffer = view.buffer.active;
       return buffer.getLine(buffer.baseY + buffer.cursorY)?.translateToString(false, 0, buffer.cursorX) ?? "";
     },
-    waitFor(wanted, timeoutMs = 20_000) {
+    waitFor(wanted, timeoutMs = deadlineMs) {
       return new Promise<void>((resolve, reject) => {
         const isThere = (): boolean => {
           if (typeof wanted === "function") return wanted(terminal);
@@ -146,6 +150,18 @@ export function openTerminal(options: TerminalOptions): Terminal {
     kill: (signal) => endProcess(pty.pid, signal),
   };
   return terminal;
+}
+
+async function withinDeadline<T>(promise: Promise<T>, problem: () => string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(problem())), deadlineMs);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function textOf(view: InstanceType<typeof xterm.Terminal>): string {

@@ -1,8 +1,10 @@
+import { deadlineMs } from "./deadline.js";
+
 /** Polls a condition of the outside world (a file, a process) that nothing announces. Rejects with `what` at the end. */
 export async function until<T>(
   what: string | (() => string),
   condition: () => T | undefined | false | Promise<T | undefined | false>,
-  timeoutMs = 20_000,
+  timeoutMs = deadlineMs,
 ): Promise<T> {
   const end = Date.now() + timeoutMs;
   for (;;) {
