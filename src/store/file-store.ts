@@ -94,10 +94,9 @@ export class FileStore implements Store {
     return this.shared.unlock(id);
   }
 
-  /** Where the output of a call is kept. */
+  /** Where the output of a call is kept. Whatever a model calls its call, the path is inside the conversation. */
   callPath(id: string, callId: string): string {
     checkStateId(id);
-    checkStateId(callId);
     return callOutputPath(this.key, id, callId);
   }
 }

@@ -1,5 +1,6 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import path from "node:path";
+import { isStateId } from "./state-id.js";
 
 /** Where things lie in a store's folder. Names that begin with a dot can never be a conversation's id. */
 export const NEW_PREFIX = ".new-";
@@ -25,8 +26,10 @@ export function pathsIn(folder: string): StatePaths {
   };
 }
 
+/** Models choose the ids of calls: one that is not safe in a path is replaced by its hash. */
 export function callOutputPath(root: string, id: string, callId: string): string {
-  return path.join(root, id, "calls", callId, "output");
+  const name = isStateId(callId) ? callId : `~${createHash("sha256").update(callId).digest("hex").slice(0, 32)}`;
+  return path.join(root, id, "calls", name, "output");
 }
 
 export function stampPath(root: string): string {

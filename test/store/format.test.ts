@@ -34,7 +34,6 @@ describe("ids", () => {
     await expect(store.delete(given)).rejects.toMatchObject(refusal);
     await expect(store.lock(given)).rejects.toMatchObject(refusal);
     expect(() => store.callPath(given, "c")).toThrow("not the id");
-    expect(() => store.callPath("a", given)).toThrow("not the id");
     expect(await readdir(path.dirname(root))).toEqual([]);
   });
 
@@ -44,6 +43,29 @@ describe("ids", () => {
     expect(await seqs(store, id)).toEqual([0]);
     expect((await store.list()).map((row) => row.id)).toEqual([id]);
     await store.delete(id);
+  });
+
+  it("whatever a model calls its calls, each has a file of its own inside the conversation", async () => {
+    const store = new FileStore(await tempFolder());
+    const callIds = [
+      "call_1",
+      "",
+      ".",
+      "..",
+      "../../victim",
+      "/etc",
+      "functions.bash:0",
+      "a|b",
+      "é",
+      "x".repeat(5000),
+      "\0",
+    ];
+    const calls = path.join(store.key, "a", "calls");
+    const files = callIds.map((callId) => store.callPath("a", callId));
+    for (const file of files) expect(path.dirname(path.dirname(file))).toBe(calls);
+    expect(files[0]).toBe(path.join(calls, "call_1", "output"));
+    expect(new Set(files).size).toBe(callIds.length);
+    expect(store.callPath("a", "..")).toBe(files[3]);
   });
 
   it("the id in the log must be that of its folder", async () => {
