@@ -27,12 +27,13 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-main(process.argv.slice(2)).then(
-  (exitCode) => {
-    process.exitCode = exitCode;
-  },
-  (error: unknown) => {
-    process.stderr.write(`${errorText(error)}\n`);
-    process.exitCode = exitCodeOf(error);
-  },
-);
+/** A provider's idle connection or a stream nobody reads must not hold a program that has nothing left to do. */
+function leave(exitCode: number): void {
+  process.exitCode = exitCode;
+  process.stdout.write("", () => process.stderr.write("", () => process.exit()));
+}
+
+main(process.argv.slice(2)).then(leave, (error: unknown) => {
+  process.stderr.write(`${errorText(error)}\n`);
+  leave(exitCodeOf(error));
+});

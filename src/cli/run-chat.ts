@@ -1,3 +1,5 @@
+import { PerdureError } from "../errors.js";
+import { parseModelName } from "../model/model-name.js";
 import { LocalSessions } from "../session/local-sessions.js";
 import type { Session } from "../session/session.js";
 import type { SessionParts } from "../session/session-parts.js";
@@ -9,7 +11,7 @@ import { checkWritable } from "./make-folder.js";
 import { ModelChoice } from "./model-choice.js";
 import { systemPrompt } from "./system-prompt.js";
 import { readSystemText } from "./system-text.js";
-import { shellWord } from "./usage-error.js";
+import { shellWord, usageError } from "./usage-error.js";
 import { version } from "./version.js";
 import { workingFolder } from "./working-folder.js";
 
@@ -27,6 +29,7 @@ export async function runChat(args: ChatArguments): Promise<number> {
 
 async function converse(args: ChatArguments): Promise<number> {
   const { env, platform } = process;
+  if (args.model !== undefined) checkModelName(args.model);
   const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
   const interactive = isTerminal && !args.print;
   const places = folders(env, platform, args.store);
@@ -133,6 +136,16 @@ async function withoutTerminal(
     resumed,
     wait: args.wait,
   });
+}
+
+/** @throws PerdureError USAGE: a provider that does not exist is known to be wrong before anything is opened */
+function checkModelName(name: string): void {
+  try {
+    parseModelName(name);
+  } catch (error) {
+    if (!(error instanceof PerdureError)) throw error;
+    throw usageError(`--model: ${error.problem}`, error.fix, `chat ${error.example ?? "-m offline"}`);
+  }
 }
 
 async function messageOf(args: ChatArguments): Promise<string | undefined> {

@@ -32,9 +32,13 @@ export function createWatchedFetch(idleTimeoutMs: number): typeof fetch {
           const seconds = Math.round(idleTimeoutMs / 100) / 10;
           connection.abort(new StallError(`nothing was sent for ${seconds} s`));
         }, idleTimeoutMs);
-        fail = reject;
+        // The read behind an aborted connection may never settle: the timer ends with whichever comes first.
+        fail = (reason) => {
+          clearTimeout(timer);
+          reject(reason);
+        };
         waiting.then(resolve, reject).finally(() => clearTimeout(timer));
-        if (connection.signal.aborted) reject(connection.signal.reason);
+        if (connection.signal.aborted) fail(connection.signal.reason);
       });
     try {
       const response = await watched(fetch(input, { ...init, signal: connection.signal }));
