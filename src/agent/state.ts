@@ -99,6 +99,10 @@ export class State {
   get turn(): number {
     return this.#facts.turn;
   }
+  /** How many messages the person sent. */
+  get messageCount(): number {
+    return this.#facts.messageCount;
+  }
   /** Why the last run stopped; undefined while one is under way and before the first. */
   get stoppedBy(): string | undefined {
     return this.#stoppedBy;

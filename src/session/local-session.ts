@@ -32,8 +32,6 @@ export class LocalSession implements Session {
   #saving: Promise<unknown> = Promise.resolve();
   #closed = false;
   #early: SessionEvent[] = [];
-  #messages = 0;
-  #counted = 0;
 
   constructor(parts: SessionParts, state: State, model: string, cwd: string) {
     this.#parts = parts;
@@ -54,7 +52,7 @@ export class LocalSession implements Session {
       saved: state.savedLength > 0,
       createdAt: state.createdAt,
       updatedAt: state.updatedAt,
-      messageCount: this.#messageCount(),
+      messageCount: state.messageCount,
       usage: state.usage,
       busy: this.#work !== undefined,
     };
@@ -310,15 +308,6 @@ export class LocalSession implements Session {
 
   #emit(event: SessionEvent): void {
     for (const listener of this.#listeners) listener(event);
-  }
-
-  /** Messages of the person, counted as the history grows. */
-  #messageCount(): number {
-    const { history } = this.#state;
-    for (; this.#counted < history.length; this.#counted += 1) {
-      if (history[this.#counted]?.kind === "user") this.#messages += 1;
-    }
-    return this.#messages;
   }
 
   #refuseClosed(): void {
