@@ -8,6 +8,7 @@ import {
   shellMessage,
   summaryMessage,
   toolResult,
+  trimmed,
   userMessage,
   validCalls,
 } from "./valid-context.js";
@@ -171,6 +172,9 @@ export class ContextFold {
       case "result":
         this.#result(entry);
         return;
+      case "trimmed":
+        this.#placed = this.#placed.map((placed) => ({ ...placed, message: trimmed(placed.message, entry.bytesMax) }));
+        break;
       case "compaction":
         this.#compact(entry);
         return;
