@@ -231,6 +231,7 @@ const body: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
     text,
     skip: fc.option(fc.record({ from: position, to: position }), { nil: undefined }),
   }),
+  fc.record({ kind: fc.constant("trimmed"), bytesMax: fc.integer({ min: 200, max: 400 }) }),
   fc.record({ kind: fc.constant("shell"), command: text, output: text, exitCode: fc.constantFrom(0, null) }),
   fc.record({ kind: fc.constant("request"), model: text }),
   fc.record({ kind: fc.constant("reply"), text, calls, cutOff: fc.option(text, { nil: undefined }) }),
