@@ -6,7 +6,7 @@
  *
  * `stat`, `readSync` and `writeSync` are synchronous on purpose: they are answered from memory in some microseconds, where
  * a trip to the thread pool costs 50 to 100. Whatever waits for the device (write, datasync, sync, rename, …) never blocks
- * the event loop: a screen goes on streaming while a slow disk syncs. See docs/decisions/010-asynchronous-fsync.md.
+ * the event loop: a screen goes on streaming while a slow disk syncs. See docs/decisions/006-asynchronous-sync.md.
  */
 export interface Disk {
   /**
