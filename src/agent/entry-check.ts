@@ -34,9 +34,12 @@ const checks: Record<EntryKind, Check> = {
 
 export const kindsOfEntries: readonly string[] = Object.keys(checks);
 
+/** A map: this is asked several times for each entry of a long history, and a kind is any text. */
+const checkOf = new Map<string, Check>(Object.entries(checks));
+
 /** True when the kind is one of ours. Others are kept and change nothing. */
 export function isKnownKind(kind: string): kind is EntryKind {
-  return Object.hasOwn(checks, kind);
+  return checkOf.has(kind);
 }
 
 /**
@@ -44,12 +47,12 @@ export function isKnownKind(kind: string): kind is EntryKind {
  * one that is not (a hand-edited file): check before reading its fields when that matters.
  */
 export function isReplayable(entry: Entry): entry is HistoryEntry {
-  return isKnownKind(entry.kind) && checks[entry.kind](entry);
+  return checkOf.get(entry.kind)?.(entry) === true;
 }
 
 /** A known kind with bad fields: a step that cannot be replayed. */
 export function isMalformed(entry: Entry): boolean {
-  return isKnownKind(entry.kind) && !checks[entry.kind](entry);
+  return checkOf.get(entry.kind)?.(entry) === false;
 }
 
 function isText(value: unknown): value is string {

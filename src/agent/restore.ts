@@ -1,4 +1,4 @@
-import type { Entry, SavedRecord } from "../store/store.js";
+import type { Damage, Entry, SavedRecord } from "../store/store.js";
 import type { EntryBody, HistoryEntry, SeqRange } from "./entries.js";
 import { isMalformed, isReplayable } from "./entry-check.js";
 import { Facts } from "./facts.js";
@@ -13,6 +13,7 @@ export interface Restored {
   readonly facts: Facts;
   readonly fold: ContextFold;
   readonly createdAt: string | undefined;
+  readonly damage: readonly Damage[];
   readonly savedLength: number;
   /** To be recorded in this order: what had streamed, notices of what is missing, results for the calls that have none. */
   readonly closing: readonly EntryBody[];
@@ -70,7 +71,7 @@ export function restore(id: string, record: SavedRecord): Restored {
     closing.push({ kind: "result", callId: call.id, name: call.name, text, isError: true, outcome });
   }
   const createdAt = text(snapshot?.createdAt) ?? text(record.entries[0]?.at);
-  return { history, facts, fold, createdAt, savedLength, closing };
+  return { history, facts, fold, createdAt, savedLength, closing, damage: record.damage ?? [] };
 }
 
 interface Placed {

@@ -2,6 +2,7 @@ import { loadState } from "../agent/load-state.js";
 import { State } from "../agent/state.js";
 import { PerdureError } from "../errors.js";
 import type { SavedState } from "../store/store.js";
+import { printableLine } from "../text/printable.js";
 import { findState, latestState } from "./find-state.js";
 import { LocalSession } from "./local-session.js";
 import { resumeView } from "./resume-view.js";
@@ -23,14 +24,15 @@ export class LocalSessions implements Sessions {
 
   async resume(ref: string | undefined): Promise<Session> {
     const { store } = this.#parts;
-    const row = ref === undefined ? latestState(await store.list()) : await this.find(ref);
+    const rows = ref === undefined ? await store.list() : [];
+    const row = ref === undefined ? latestState(rows) : await this.find(ref);
     await store.lock(row.id);
     try {
       const state = await loadState(store, row.id);
       const { cwd, notices } = await resumeView(state, this.#parts);
       const model = await this.#parts.modelFor(state.model);
       const session = new LocalSession(this.#parts, state, model, cwd);
-      session.opened(notices);
+      session.opened([...passedOver(rows, row), ...notices]);
       return session;
     } catch (error) {
       await store.unlock(row.id);
@@ -59,4 +61,11 @@ export class LocalSessions implements Sessions {
     await this.#parts.store.delete(row.id);
     return row;
   }
+}
+
+/** A newer conversation that cannot be read is not resumed, and the person must know that this one is not the newest. */
+function passedOver(rows: readonly SavedState[], row: SavedState): string[] {
+  return rows
+    .slice(0, rows.indexOf(row))
+    .map((newer) => `a newer conversation, ${newer.id}, cannot be resumed: ${printableLine(newer.problem ?? "")}`);
 }

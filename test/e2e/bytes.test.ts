@@ -167,6 +167,24 @@ describe("a great deal of output", () => {
   });
 });
 
+describe("a conversation that has become too large for the model", () => {
+  it("goes on being answered, now and after a resume", async () => {
+    await start({ bodyBytesMax: 150_000 });
+    const home = createHome(server);
+    for (const letter of ["A", "B", "C"]) {
+      server.reply(calls("", call("bash", { command: `head -c 60000 /dev/zero | tr '\\0' ${letter}` })), text("Done."));
+      const more = letter === "A" ? [] : ["-c"];
+      expect((await home.run(["-p", `MARK-${letter}`, "--yes", ...more])).code).toBe(0);
+    }
+    for (const mark of ["MARK-1", "MARK-2"]) {
+      server.clear();
+      const finished = await home.run(["-c", "-p", mark]);
+      expect(finished).toMatchObject({ code: 0 });
+      expect(server.requests.at(-1)?.text).toContain(mark);
+    }
+  });
+});
+
 describe("twenty finished results", () => {
   it("are all there after a resume, none replaced", async () => {
     await start();

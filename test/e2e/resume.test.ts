@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHome, type Home } from "../support/chat.js";
@@ -36,7 +36,7 @@ describe("a conversation is found", () => {
       expect(await sent(home, ["-r", ref])).toMatch(/MARK-1[\s\S]*MARK-NOW/);
     }
     const chat = home.open(["--resume", id]);
-    await chat.waitFor("MARK-1");
+    await chat.waitFor("My Name");
     await quit(chat);
   });
 
@@ -77,6 +77,20 @@ describe("a conversation is found", () => {
     expect(finished.code).toBe(1);
     const named = ids.filter((id) => finished.stderr.includes(id));
     expect(named.length).toBeGreaterThan(1);
+  });
+
+  it("never when it is damaged: it is named, and not touched", async () => {
+    const home = createHome(server);
+    const id = await converse(home, "MARK-1");
+    const other = await converse(home, "MARK-2");
+    for (const file of home.filesWith("MARK-1")) writeFileSync(file, "\0".repeat(413));
+    const before = bytesOf(home);
+    const finished = await home.run(["--resume", id]);
+    expect(finished.code).toBe(1);
+    expect(finished.stderr).toContain(id);
+    expect(bytesOf(home)).toEqual(before);
+    expect((await home.list()).map((row) => row.id).sort()).toEqual([id, other].sort());
+    expect(await sent(home, ["-c"])).toContain("MARK-2");
   });
 
   it("in a terminal, an unknown one says so and leaves", async () => {
