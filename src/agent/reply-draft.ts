@@ -4,8 +4,8 @@ import { isBlank } from "./clean.js";
 import type { Received } from "./receive.js";
 import type { State } from "./state.js";
 
-/** The wait between two writes. With the write itself, what is kept stays less than 100 ms behind the screen. */
-const pauseMs = 80;
+/** The wait between two writes. It leaves room for the write itself: what is kept is at most 100 ms behind the screen. */
+const pauseMs = 60;
 
 /**
  * Keeps what a reply has said in the store while it streams, so that a kill does not take what was on the screen. Not for
