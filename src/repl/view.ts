@@ -79,6 +79,8 @@ export class TurnView {
         return this.#line(...problemLines(event.problem, event.fix));
       case "save_failed":
         return this.#line(line("not saved:", "red"), ...errorLines(event.error));
+      case "draft_failed":
+        return this.#line(line("what streams is not on disk until it is whole:", "yellow"), ...errorLines(event.error));
       case "run_end":
         return this.#runEnd(event.reason);
       case "idle":
