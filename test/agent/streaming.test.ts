@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { Agent } from "../../src/agent/agent.js";
 import type { AgentEvent } from "../../src/agent/events.js";
 import { SignalAbort, UserInterrupt } from "../../src/agent/interrupt.js";
+import { ReplyDraft } from "../../src/agent/reply-draft.js";
 import { State } from "../../src/agent/state.js";
 import type { FileStore } from "../../src/index.js";
 import type { Draft, SavedRecord, Store } from "../../src/store/store.js";
@@ -405,19 +406,41 @@ describe("a store that", () => {
     expect(State.fromRecord("s", record).history.at(-1)).toMatchObject({ text: "half", cutOff: killed });
   });
 
-  it("has the request on disk only: a draft of a request that could not be saved is not written", async () => {
-    let drafts = 0;
-    const store = new WatchedStore(makeStore().store, () => {
-      drafts += 1;
-    });
-    const agent = new Agent({ model: new ScriptedModel([reply]), store });
+  it("does not have the request gets no draft of its reply", async () => {
+    const drafts: (string | undefined)[] = [];
+    const store = new WatchedStore(makeStore().store, (draft) => drafts.push(draft?.text));
+    const agent = new Agent({ model: new ScriptedModel([]), store });
     const state = new State("go", { id: "s" });
     await agent.save(state);
-    store.before = (entries) => {
-      if (kinds(entries).includes("request")) throw diskFull();
+    const { seq } = state.record({ kind: "request", model: "m" });
+    const draft = new ReplyDraft(agent, state, { text: "half", calls: [], finish: undefined });
+    draft.begin(seq);
+    draft.textCame();
+    await agent.save(state);
+    expect(drafts).toEqual([]);
+    draft.textCame();
+    draft.end();
+    await until("it is written", () => drafts.length === 1);
+    expect(drafts).toEqual(["half"]);
+  });
+
+  it("fails while a run is stopped keeps the draft: it is all there is", async () => {
+    const { store, root } = makeStore();
+    const drafts: (string | undefined)[] = [];
+    const watched = new WatchedStore(store, (draft) => drafts.push(draft?.text));
+    const model = new StreamingModel();
+    const controller = new AbortController();
+    const run = new Agent({ model, store: watched }).run(new State("go", { id: "s" }), { signal: controller.signal });
+    model.say("half");
+    await until("it is on disk", async () => (await store.read("s"))?.draft?.text === "half");
+    watched.before = () => {
+      throw diskFull();
     };
-    await agent.run(state).catch(() => undefined);
-    expect(drafts).toBe(0);
+    controller.abort(new UserInterrupt());
+    await expect(run).rejects.toThrow("interrupted by user");
+    await store.unlock("s");
+    expect(drafts).toEqual(["half"]);
+    expect((await copyOfStore(root).load("s")).history.at(-1)).toMatchObject({ text: "half", cutOff: killed });
   });
 });
 
