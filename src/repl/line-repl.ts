@@ -1,4 +1,5 @@
 import { problemOf } from "../errors.js";
+import { leavingLine } from "../session/leaving.js";
 import type { Session, SessionEvent } from "../session/session.js";
 import { printable } from "../text/printable.js";
 import { type CommandContext, runCommand } from "./commands.js";
@@ -15,9 +16,12 @@ import { resumedLines } from "./render-state.js";
 import type { Repl, ReplEnd, ReplOptions } from "./repl.js";
 import { wantsColor } from "./style.js";
 import { Terminal } from "./terminal.js";
+import { refuseWhileUnsaved } from "./unsaved.js";
 import { TurnView } from "./view.js";
 
 const EXCHANGES_ON_RESUME = 3;
+const PROMPT = "> ";
+const PROMPT_NOT_SAVED = "[not saved] > ";
 const SHUTDOWN_MS = 2000;
 const STATUS_INTERVAL_MS = 1000;
 
@@ -53,7 +57,7 @@ export class LineRepl implements Repl {
       input: options.input,
       output: options.output,
       colors: wantsColor(options.output.isTTY === true, process.env),
-      prompt: "> ",
+      prompt: PROMPT,
       handlers: {
         entered: (text) => this.#entered(text),
         interrupt: () => this.#interrupt(),
@@ -66,9 +70,7 @@ export class LineRepl implements Repl {
       },
     });
     this.#questions = new Questions(this.#terminal, () => !this.#isBusy);
-    this.#inputHistory = new InputHistory(options.historyPath, (error) =>
-      this.#show(problemLines(`what you type is not kept for the next start: ${problemOf(error)}`, undefined)),
-    );
+    this.#inputHistory = new InputHistory(options.historyPath, (error) => void this.#inputNotKept(error));
     this.#view = this.#newView();
     this.#terminal.show(options.banner.flatMap((text) => lines(text, "dim")));
     if (options.resumed === true) this.#showWhereWeAre();
@@ -103,6 +105,13 @@ export class LineRepl implements Repl {
       () => this.#end({ exitCode: 129, ...(reason === undefined ? {} : { reason }) }),
       (error: unknown) => this.#end({ exitCode: 129, reason: `not saved: ${problemOf(error)}` }),
     );
+  }
+
+  /** A disk that takes nothing is told of by the conversation: once is enough. */
+  async #inputNotKept(error: unknown): Promise<void> {
+    await this.#work;
+    if (this.#session.info.unsaved !== undefined) return;
+    this.#show(problemLines(`what you type is not kept for the next start: ${problemOf(error)}`, undefined));
   }
 
   async #begin(): Promise<void> {
@@ -156,6 +165,8 @@ export class LineRepl implements Repl {
       this.#show([line("going on with the turn that was cut off (Ctrl+C stops it)", "dim")]);
     }
     this.#terminal.show(this.#view.show(event));
+    if (event.type === "saving_failed") this.#terminal.setPrompt(PROMPT_NOT_SAVED);
+    else if (event.type === "saving_works") this.#terminal.setPrompt(PROMPT);
     if (event.type === "busy" || event.type === "idle") this.#setBusy(event.type === "busy");
     else if (event.type === "ask") this.#ask(event);
     else if (event.type === "ask_withdrawn") this.#questions.withdraw(event.askId);
@@ -256,6 +267,7 @@ export class LineRepl implements Repl {
 
   async #open(next: Session): Promise<void> {
     const before = this.#session;
+    await refuseWhileUnsaved(before, next);
     try {
       await before.close();
     } catch (error) {
@@ -372,8 +384,8 @@ export class LineRepl implements Repl {
   #end(end: ReplEnd): void {
     this.#unsubscribe();
     this.restore();
-    const { id, saved } = this.#session.info;
-    if (saved) this.#terminal.print(`To go on: ${printable(this.#options.resumeCommand(id))}\n`);
+    const last = leavingLine(this.#session.info, (id) => this.#options.resumeCommand(id));
+    if (last !== undefined) this.#terminal.print(`${printable(last)}\n`);
     void this.#inputHistory.flush().then(() => this.#resolveDone(end));
   }
 }

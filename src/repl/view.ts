@@ -1,7 +1,7 @@
 import type { ModelCall } from "../model/model.js";
 import type { SessionEvent } from "../session/session.js";
 import { createPrintable, printable, printableLine } from "../text/printable.js";
-import { type Display, errorLines, GAP, line, lines, problemLines } from "./display.js";
+import { type Display, GAP, line, lines, problemLines } from "./display.js";
 import { CallOutput, callHeader, resultLines } from "./render-call.js";
 import { formatDuration } from "./time.js";
 
@@ -75,8 +75,12 @@ export class TurnView {
         return event.entry.kind === "notice" ? this.#notice(event.entry.text) : [];
       case "error":
         return this.#line(...problemLines(event.problem, event.fix));
-      case "save_failed":
-        return this.#line(line("not saved:", "red"), ...errorLines(event.error));
+      case "saving_failed":
+        return this.#line(...lines(event.text, "red"));
+      case "saving_works":
+        return this.#line(...lines(event.text, "green"));
+      case "recovered":
+        return this.#line(...lines(event.text, "yellow"));
       case "run_end":
         return this.#runEnd(event.reason);
       case "idle":
@@ -84,6 +88,7 @@ export class TurnView {
       case "reasoning":
       case "busy":
       case "saved":
+      case "save_failed":
       case "ask_withdrawn":
         return [];
     }
