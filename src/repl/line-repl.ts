@@ -215,15 +215,27 @@ export class LineRepl implements Repl {
       const when = this.#shellWork === undefined ? "the model gets it with its next step" : "sent after the command";
       this.#terminal.note(line(`(queued: ${when})`, "dim"));
     }
-    if (!this.#isBusy) this.#view.personSpoke();
+    if (!this.#isBusy) {
+      this.#view.personSpoke();
+      // The prompt comes back when the message is on disk, and answered.
+      if (input.kind === "message") this.#terminal.setWaiting(false);
+    }
     this.#inOrder(async () => {
       if (input.kind === "message") {
         // A command of the person's is no turn that could answer.
         await this.#shellWork;
-        await this.#session.send(input.text);
+        await this.#send(input.text);
       } else if (input.kind === "shell") this.#shell(input.command);
       else await runCommand(this.#context(), input.name, input.argument);
     });
+  }
+
+  async #send(text: string): Promise<void> {
+    try {
+      await this.#session.send(text);
+    } finally {
+      if (!this.#session.info.busy) this.#terminal.setWaiting(true);
+    }
   }
 
   #inOrder(work: () => Promise<void>): void {
