@@ -6,7 +6,7 @@ import type { State } from "../agent/state.js";
 import { PerdureError } from "../errors.js";
 import { redactKeys } from "../model/default-models.js";
 import { LazyModel } from "./lazy-model.js";
-import { problemParts } from "./problem-parts.js";
+import { type ProblemParts, problemParts } from "./problem-parts.js";
 import { Questions } from "./questions.js";
 import { RecoveringStore } from "./recovering-store.js";
 import { SaveStatus } from "./save-status.js";
@@ -338,8 +338,9 @@ function recoveredText(from: string, id: string, problem: string): string {
   return `${problem}; it is left as it is, and this conversation goes on, saved whole, as ${id} ("recovered ${from}")`;
 }
 
-function snapshotFailedText(problem: string): string {
-  return `the messages are saved, but not the summary that lists show: ${problem}`;
+function snapshotFailedText({ problem, fix }: ProblemParts): string {
+  const what = `the messages are saved, but not the summary that lists show: ${problem}`;
+  return fix === undefined ? what : `${what} (${fix})`;
 }
 
 function busy(problem: string, fix: string): PerdureError {

@@ -3,7 +3,7 @@ import { randomStateId } from "../agent/state-id.js";
 import { hasCode } from "../errors.js";
 import type { FileStore } from "../store/file-store.js";
 import type { Entry, SavedRecord, Snapshot, Store } from "../store/store.js";
-import { problemParts } from "./problem-parts.js";
+import { type ProblemParts, problemParts } from "./problem-parts.js";
 
 /** Somebody else's doing: the files are not those that we left, and waiting does not bring them back. */
 const CHANGED = [
@@ -30,7 +30,7 @@ export interface RecoveringStoreOptions {
   /** The conversation is saved, whole, under another id from now on. */
   recovered(recovered: Recovered): void;
   /** The entries are durable, but not the snapshot, which the list shows. Told once until it works again. */
-  snapshotFailed(problem: string): void;
+  snapshotFailed(problem: ProblemParts): void;
   /** Milliseconds, from any beginning. */
   readonly now?: () => number;
 }
@@ -105,7 +105,7 @@ export class RecoveringStore implements Store {
       // The first failure is told.
       return false;
     }
-    if (!this.#snapshotFails) this.#options.snapshotFailed(problemParts(error).problem);
+    if (!this.#snapshotFails) this.#options.snapshotFailed(problemParts(error));
     this.#snapshotFails = true;
     return true;
   }
