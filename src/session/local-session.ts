@@ -310,6 +310,7 @@ export class LocalSession implements Session {
       onEvent: (event: AgentEvent) => {
         this.#emit(event);
         this.#saveStatus.see(event);
+        if (event.type === "trimmed") this.#emit({ type: "notice", text: trimmedNotice(event) });
       },
       context: { cwd: this.#cwd, outputPath: (callId) => this.#store.callPath(callId) },
     });
@@ -345,4 +346,9 @@ function snapshotFailedText({ problem, fix }: ProblemParts): string {
 
 function busy(problem: string, fix: string): PerdureError {
   return new PerdureError({ code: "SESSION_BUSY", problem, fix });
+}
+
+function trimmedNotice({ bytesMax, omittedBytes }: Extract<AgentEvent, { type: "trimmed" }>): string {
+  const kib = (bytes: number) => `${Math.max(1, Math.round(bytes / 1024))} KiB`;
+  return `the conversation has become too large for the model: it is now sent at most ${kib(bytesMax)} of each message and result (${kib(omittedBytes)} less); the history keeps everything`;
 }

@@ -16,7 +16,7 @@ const CHANGED = [
 ];
 /** The whole disk or process has this trouble: another conversation on it would fare no better. */
 const EVERYWHERE = ["ENOSPC", "EDQUOT", "EROFS", "EMFILE", "ENFILE", "ENOMEM"];
-const STUCK_MS = 2000;
+const STUCK_MS = 4000;
 
 export interface Recovered {
   readonly from: string;

@@ -296,6 +296,24 @@ describe("a permission question", () => {
     await terminal.shows("allowed once");
   });
 
+  it("shows all of a long command on request, before anything is allowed", async () => {
+    const long = Array.from({ length: 200 }, (_, row) => (row === 100 ? "touch HIDDEN" : `echo ${row}`)).join("\n");
+    const { terminal, session } = start({
+      turn: async (fake) => {
+        fake.reply((await fake.ask(long)).kind);
+      },
+    });
+    await terminal.ready();
+    terminal.type("go\r");
+    await terminal.shows(/\[v\]iew all of it >/);
+    expect(terminal.raw).not.toContain("touch HIDDEN");
+    terminal.type("v\r");
+    await terminal.shows("touch HIDDEN");
+    expect(session.done.some((did) => did.startsWith("answer"))).toBe(false);
+    terminal.type("y\r");
+    await terminal.shows("once");
+  });
+
   it("gives back what was half typed at the prompt", async () => {
     let ask = () => {};
     const gate = new Promise<void>((resolve) => {

@@ -278,6 +278,19 @@ describe("resuming", () => {
     expect(events).toContainEqual({ type: "notice", text: expect.stringContaining(work) });
   });
 
+  it("looks at no other conversation when it is given an id", async () => {
+    const id = await cutOff((session) => session.interrupt());
+    class OneByOne extends FileStore {
+      override list(): never {
+        throw new Error("all conversations were looked at");
+      }
+    }
+    const { sessions } = setUp({ parts: { store: new OneByOne(join(folder, "store")) } });
+    const session = await sessions.resume(id);
+    watch(session);
+    expect(session.info.id).toBe(id);
+  });
+
   it("refuses what is not there and creates nothing", async () => {
     const { sessions, root } = setUp();
     for (const ref of ["nosuch", "", "../../x"]) {

@@ -179,7 +179,7 @@ describe("files that refuse every write while the rest of the store does not", (
       disk.faults.add({ call: "write", path: new RegExp(`/${state.id}/log\\.jsonl$`), code });
       state.addUserMessage("message 2");
       await expect(save()).rejects.toMatchObject({ code });
-      pass(1999);
+      pass(3999);
       await expect(save()).rejects.toMatchObject({ code });
       expect(recovered).toEqual([]);
       pass(1);
