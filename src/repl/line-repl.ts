@@ -2,6 +2,7 @@ import { problemOf } from "../errors.js";
 import { leavingLine } from "../session/leaving.js";
 import type { Session, SessionEvent } from "../session/session.js";
 import { printable } from "../text/printable.js";
+import { BusyStatus } from "./busy-status.js";
 import { type CommandContext, runCommand } from "./commands.js";
 import { completeLine } from "./complete.js";
 import { type Display, errorLines, GAP, line, lines, problemLines, spans } from "./display.js";
@@ -23,7 +24,6 @@ const EXCHANGES_ON_RESUME = 3;
 const PROMPT = "> ";
 const PROMPT_NOT_SAVED = "[not saved] > ";
 const SHUTDOWN_MS = 2000;
-const STATUS_INTERVAL_MS = 1000;
 
 /** The line mode: puts terminal, questions, commands and what happens in the conversation together. */
 export class LineRepl implements Repl {
@@ -32,15 +32,16 @@ export class LineRepl implements Repl {
   readonly #terminal: Terminal;
   readonly #questions: Questions;
   readonly #inputHistory: InputHistory;
+  readonly #busy = new BusyStatus(
+    () => this.#view.activity,
+    () => this.#updateStatus(),
+  );
   #session: Session;
   #view: TurnView;
   #unsubscribe: () => void = () => {};
   #resolveDone: (end: ReplEnd) => void = () => {};
   /** What was entered is done in order; only answers and Ctrl+C go past it. */
   #work: Promise<void> = Promise.resolve();
-  #busySince: number | undefined;
-  #statusTimer: NodeJS.Timeout | undefined;
-  #interrupting = false;
   #interruptedOnce = false;
   #continuing = false;
   #leaving = false;
@@ -92,7 +93,7 @@ export class LineRepl implements Repl {
   }
 
   restore(): void {
-    clearInterval(this.#statusTimer);
+    this.#busy.end();
     this.#terminal.restore();
     if (this.#options.input === process.stdin) releaseHungUpTerminal();
   }
@@ -174,28 +175,16 @@ export class LineRepl implements Repl {
   }
 
   get #isBusy(): boolean {
-    return this.#busySince !== undefined;
+    return this.#busy.isBusy;
   }
 
   #setBusy(busy: boolean): void {
-    clearInterval(this.#statusTimer);
-    this.#busySince = busy ? Date.now() : undefined;
-    if (busy) {
-      this.#statusTimer = setInterval(() => this.#updateStatus(), STATUS_INTERVAL_MS);
-      this.#statusTimer.unref();
-    }
-    this.#terminal.setWaiting(!busy, this.#status());
+    this.#busy.set(busy);
+    this.#terminal.setWaiting(!busy, this.#busy.text);
   }
 
   #updateStatus(): void {
-    this.#terminal.setStatus(this.#status());
-  }
-
-  #status(): string | undefined {
-    if (this.#busySince === undefined) return undefined;
-    const seconds = Math.max(0, Math.floor((Date.now() - this.#busySince) / 1000));
-    const what = this.#interrupting ? "stopping" : this.#view.activity;
-    return `· ${what}… ${seconds} s${this.#interrupting ? "" : " (Ctrl+C stops it)"}`;
+    this.#terminal.setStatus(this.#busy.text);
   }
 
   #show(items: readonly Display[]): void {
@@ -338,18 +327,16 @@ export class LineRepl implements Repl {
       if (!this.#isBusy) return;
     }
     if (this.#isBusy) {
-      if (this.#interrupting) {
+      if (this.#busy.isStopping) {
         this.#forceOut();
         return;
       }
-      this.#interrupting = true;
-      this.#updateStatus();
+      this.#busy.isStopping = true;
       this.#session
         .interrupt()
         .catch((error: unknown) => this.#show(errorLines(error)))
         .finally(() => {
-          this.#interrupting = false;
-          this.#updateStatus();
+          this.#busy.isStopping = false;
         });
       return;
     }
