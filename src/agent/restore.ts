@@ -4,6 +4,7 @@ import { isMalformed, isReplayable } from "./entry-check.js";
 import { Facts } from "./facts.js";
 import { ContextFold } from "./fold.js";
 import { closingText } from "./interrupt.js";
+import { draftReply } from "./restore-draft.js";
 import { overlaySnapshot } from "./snapshot.js";
 import { damagedError } from "./state-errors.js";
 
@@ -14,7 +15,7 @@ export interface Restored {
   readonly createdAt: string | undefined;
   readonly damage: readonly Damage[];
   readonly savedLength: number;
-  /** To be recorded in this order: notices of what is missing, results for the calls that have none. */
+  /** To be recorded in this order: what had streamed, notices of what is missing, results for the calls that have none. */
   readonly closing: readonly EntryBody[];
 }
 
@@ -35,7 +36,8 @@ export function restore(id: string, record: SavedRecord): Restored {
 
   const fold = new ContextFold(history);
   fold.advance();
-  const closing: EntryBody[] = [];
+  const streamed = halfWritten ? undefined : draftReply(history, record.draft, isSkipped);
+  const closing: EntryBody[] = streamed === undefined ? [] : [streamed];
   const startedInSkip = new Set<string>();
   let replayed = savedLength;
   if (halfWritten && covered < savedLength) {

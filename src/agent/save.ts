@@ -43,10 +43,10 @@ export async function lock(state: State, store: Store): Promise<void> {
   binding.isLocked = true;
 }
 
-/** Waits for saves that are under way, then gives the lock back. Nothing is written. */
+/** Waits for saves and drafts that are under way, then gives the lock back. Nothing is written. */
 export async function release(state: State): Promise<void> {
   const binding = bindingOf(state);
-  await binding.queue;
+  await Promise.all([binding.queue, binding.drafts]);
   if (!binding.isLocked) return;
   await binding.store?.unlock?.(state.id);
   binding.isLocked = false;

@@ -1,7 +1,7 @@
 import type { ModelCall } from "../model/model.js";
 import type { SessionEvent } from "../session/session.js";
 import { createPrintable, printable, printableLine } from "../text/printable.js";
-import { type Display, GAP, line, lines, problemLines } from "./display.js";
+import { type Display, errorLines, GAP, line, lines, problemLines } from "./display.js";
 import { CallOutput, callHeader, resultLines } from "./render-call.js";
 import { formatDuration } from "./time.js";
 
@@ -83,6 +83,8 @@ export class TurnView {
         return this.#line(...lines(event.text, "green"));
       case "recovered":
         return this.#line(...lines(event.text, "yellow"));
+      case "draft_failed":
+        return this.#line(line("what streams is not on disk until it is whole:", "yellow"), ...errorLines(event.error));
       case "run_end":
         return this.#runEnd(event.reason);
       case "idle":

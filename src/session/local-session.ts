@@ -308,7 +308,7 @@ export class LocalSession implements Session {
         }),
       ],
       onEvent: (event: AgentEvent) => {
-        this.#emit(event);
+        if (event.type !== "draft_failed") this.#emit(event);
         this.#saveStatus.see(event);
         if (event.type === "trimmed") this.#emit({ type: "notice", text: trimmedNotice(event) });
       },

@@ -2,7 +2,7 @@ import type { State } from "../agent/state.js";
 import { randomStateId } from "../agent/state-id.js";
 import { hasCode } from "../errors.js";
 import type { FileStore } from "../store/file-store.js";
-import type { Entry, SavedRecord, Snapshot, Store } from "../store/store.js";
+import type { Draft, Entry, SavedRecord, Snapshot, Store } from "../store/store.js";
 import { type ProblemParts, problemParts } from "./problem-parts.js";
 
 /** Somebody else's doing: the files are not those that we left, and waiting does not bring them back. */
@@ -79,6 +79,11 @@ export class RecoveringStore implements Store {
       else if (snapshot === undefined || !(await this.#isLogWritten(entries, error))) await this.#recoverIfStuck(error);
     }
     this.#failingSince = undefined;
+  }
+
+  /** A draft of what streams; where it cannot be written, the save that follows says why. */
+  writeDraft(_id: string, draft: Draft | undefined): Promise<void> {
+    return this.#store.writeDraft(this.#id, draft);
   }
 
   read(): Promise<SavedRecord | undefined> {

@@ -18,6 +18,8 @@ export interface SaveStatusOptions {
 export class SaveStatus {
   readonly #options: SaveStatusOptions;
   #failure: ProblemParts | undefined;
+  /** Told with the next save: when that fails too, it is the same trouble. */
+  #draftFailure: Extract<AgentEvent, { type: "draft_failed" }> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -45,7 +47,8 @@ export class SaveStatus {
   }
 
   see(event: AgentEvent): void {
-    if (event.type === "save_failed") this.#failed(problemParts(event.error));
+    if (event.type === "draft_failed") this.#draftFailure = event;
+    else if (event.type === "save_failed") this.#failed(problemParts(event.error));
     else if (event.type === "saved") this.#worked();
   }
 
@@ -59,6 +62,7 @@ export class SaveStatus {
   #failed(failure: ProblemParts): void {
     const before = this.#failure;
     this.#failure = failure;
+    this.#draftFailure = undefined;
     this.#tryLater();
     // Again only when it is another trouble.
     if (before !== undefined && before.code === failure.code) return;
@@ -74,6 +78,8 @@ export class SaveStatus {
   #worked(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    if (this.#draftFailure !== undefined) this.#options.emit(this.#draftFailure);
+    this.#draftFailure = undefined;
     if (this.#failure === undefined) return;
     this.#failure = undefined;
     this.#options.emit({ type: "saving_works", text: "saved: all of this conversation is on disk again" });
