@@ -49,6 +49,8 @@ export class RecoveringStore implements Store {
   #recoveryId: string | undefined;
   #failingSince: number | undefined;
   #snapshotFails = false;
+  /** Calls that started before a recovery: their files stay where they are. */
+  readonly #startedIn = new Map<string, string>();
 
   constructor(options: RecoveringStoreOptions) {
     this.#options = options;
@@ -98,8 +100,9 @@ export class RecoveringStore implements Store {
     return this.#store.unlock(this.#id);
   }
 
+  /** Where the output of a call is kept. */
   callPath(callId: string): string {
-    return this.#store.callPath(this.#id, callId);
+    return this.#store.callPath(this.#startedIn.get(callId) ?? this.#id, callId);
   }
 
   /** The log alone is the conversation; a snapshot that cannot be replaced costs the list its last row, and time. */
@@ -132,7 +135,8 @@ export class RecoveringStore implements Store {
     this.#recoveryId ??= randomStateId();
     const id = this.#recoveryId;
     const entries = state.history.slice();
-    await this.#store.write(id, entries, state.snapshot(), { create: true });
+    await this.#store.write(id, withOpenCallsUnsure(entries), state.snapshot(), { create: true });
+    for (const callId of startedCalls(entries)) if (!this.#startedIn.has(callId)) this.#startedIn.set(callId, from);
     this.#id = id;
     this.#recoveryId = undefined;
     // Its files may be gone; nothing of ours depends on them any more.
@@ -142,4 +146,31 @@ export class RecoveringStore implements Store {
     await this.#store.write(id, state.history.slice(entries.length), state.snapshot()).catch(() => undefined);
     this.#options.recovered({ from, id, problem: problemParts(cause).problem });
   }
+}
+
+function startedCalls(entries: readonly Entry[]): string[] {
+  return entries.flatMap((entry) => (isStart(entry) ? [entry.callId] : []));
+}
+
+/**
+ * The files of a call that is open now are not with the recovery: without `boot` nobody who resumes it takes that for a call
+ * that never started, and runs it again.
+ */
+function withOpenCallsUnsure(entries: readonly Entry[]): readonly Entry[] {
+  const ended = new Set(entries.flatMap((entry) => (isEnd(entry) ? [entry.callId] : [])));
+  return entries.map((entry) => {
+    if (!isStart(entry) || ended.has(entry.callId)) return entry;
+    const { boot: _boot, ...unsure } = entry;
+    return unsure;
+  });
+}
+
+type CallEntry = Entry & { readonly callId: string };
+
+function isStart(entry: Entry): entry is CallEntry {
+  return typeof entry.callId === "string" && entry.kind.endsWith("_started");
+}
+
+function isEnd(entry: Entry): entry is CallEntry {
+  return typeof entry.callId === "string" && (entry.kind === "result" || entry.kind === "shell");
 }

@@ -219,6 +219,35 @@ describe("files that refuse every write while the rest of the store does not", (
   });
 });
 
+describe("a call that runs while its conversation is recovered", () => {
+  it("keeps its files where they are; whoever resumes the recovery cannot take it for one that never started", async () => {
+    const root = join(folder, "store");
+    const state = new State("message 1");
+    const inner = new FileStore(root);
+    const nothing = () => undefined;
+    const store = new RecoveringStore({ store: inner, state, recovered: nothing, snapshotFailed: nothing });
+    await store.write(state.id, state.history, state.snapshot(), { create: true });
+    for (const id of ["ended", "open"]) {
+      const start = { kind: "call_started", callId: id, name: "bash", boot: "b1" } as const;
+      state.record(start);
+    }
+    const head = { kind: "result", name: "bash", isError: false, outcome: "ok" } as const;
+    state.record({ ...head, callId: "ended", text: "done" });
+    rmSync(join(root, state.id, "log.jsonl"));
+    await store.write(state.id, state.history.slice(1), undefined);
+
+    expect(store.id).not.toBe(state.id);
+    expect(store.callPath("open")).toBe(inner.callPath(state.id, "open"));
+    expect(store.callPath("later")).toBe(inner.callPath(store.id, "later"));
+    const starts = (await savedHistory(root, store.id)).filter((entry) => entry.kind === "call_started");
+    expect(starts).toEqual([
+      expect.objectContaining({ callId: "ended", boot: "b1" }),
+      expect.not.objectContaining({ boot: expect.anything() }),
+    ]);
+    await store.unlock();
+  });
+});
+
 describe("links", () => {
   it("to the store, a conversation, its log and its snapshot stay links, and their targets get what is said", async () => {
     const elsewhere = join(folder, "elsewhere");
