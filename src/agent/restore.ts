@@ -5,6 +5,7 @@ import { Facts } from "./facts.js";
 import { ContextFold } from "./fold.js";
 import { closingText } from "./interrupt.js";
 import { draftReply } from "./restore-draft.js";
+import { covers, type Skip, skippedRanges } from "./skips.js";
 import { overlaySnapshot } from "./snapshot.js";
 import { damagedError } from "./state-errors.js";
 
@@ -27,8 +28,9 @@ export function restore(id: string, record: SavedRecord): Restored {
   const { snapshot } = record;
   const { history, notices, missing, malformed, unreplayed, turn } = placeEntries(id, record.entries);
   const savedLength = history.length;
-  const skips = notices.flatMap((notice) => (notice.skip === undefined ? [] : [notice.skip]));
-  const isSkipped = (seq: number) => skips.length > 0 && skips.some((range) => range.from <= seq && seq <= range.to);
+  const skips: Skip[] = notices.flatMap(({ seq, skip }) => (skip === undefined ? [] : [{ seq, skip }]));
+  let skipped = skippedRanges(skips);
+  const isSkipped = (seq: number) => covers(skipped, seq);
 
   const covered = snapshot !== undefined && isLength(snapshot.historyLength) ? snapshot.historyLength : undefined;
   const unreplayable = malformed.filter((seq) => !isSkipped(seq));
@@ -43,6 +45,7 @@ export function restore(id: string, record: SavedRecord): Restored {
   if (halfWritten && covered < savedLength) {
     replayed = covered;
     const skip = { from: covered, to: savedLength - 1 };
+    skipped = skippedRanges([...skips, { seq: savedLength, skip }]);
     const skippedEntries = history.slice(covered);
     for (const entry of skippedEntries) {
       if (entry.kind === "call_started" && isReplayable(entry)) startedInSkip.add(entry.callId);
