@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import type { HistoryEntry } from "../agent/entries.js";
+import { leavingLine } from "../session/leaving.js";
 import type { Session, SessionEvent } from "../session/session.js";
 import { printableLine } from "../text/printable.js";
 import type { OutputFormat } from "./arguments.js";
@@ -67,10 +68,8 @@ export async function runPrint(options: PrintOptions): Promise<number> {
   }
   off();
   end();
-  const { id, saved } = session.info;
-  if (format === "text" && saved && options.resumeCommand !== undefined) {
-    err.line(`To go on: ${printableLine(options.resumeCommand(id))}`);
-  }
+  const last = options.resumeCommand === undefined ? undefined : leavingLine(session.info, options.resumeCommand);
+  if (format === "text" && last !== undefined) err.line(printableLine(last));
   await Promise.all([out.flush(), err.flush()]);
   return withOutput(outcome.exitCode, out, err);
 }
@@ -144,8 +143,10 @@ function tell(
     case "retry":
       report.notice(`asking again in ${(event.delayMs / 1000).toFixed(1)} s: ${event.reason}`);
       return;
-    case "save_failed":
-      report.notice(`not saved: ${failureOf(event.error).problem}`);
+    case "saving_failed":
+    case "saving_works":
+    case "recovered":
+      report.warning(event.text);
       return;
     case "draft_failed":
       report.notice(`what streams is not on disk until it is whole: ${failureOf(event.error).problem}`);

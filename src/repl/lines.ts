@@ -4,6 +4,7 @@ import type { Session, SessionEvent, Sessions } from "../session/session.js";
 import { type CommandContext, runCommand } from "./commands.js";
 import { type Display, errorLines, line } from "./display.js";
 import { parseInput } from "./input.js";
+import { refuseWhileUnsaved } from "./unsaved.js";
 import { TurnView } from "./view.js";
 
 export interface LinesOptions {
@@ -151,6 +152,7 @@ class LineChat {
       },
       open: async (next) => {
         const before = this.#session;
+        await refuseWhileUnsaved(before, next);
         this.#session = next;
         this.#watch();
         await before.close();

@@ -26,6 +26,8 @@ export class StateFiles {
   private lastInLine: Promise<unknown> = Promise.resolve();
   private held: HeldLock | undefined;
   private opened = false;
+  /** Read since we have the lock: from then on only we write. */
+  private readLocked = false;
 
   constructor(
     private readonly store: StoreParts,
@@ -61,8 +63,11 @@ export class StateFiles {
     });
   }
 
-  read(): Promise<SavedRecord | undefined> {
-    return readState(this.store.disk, this.paths, this.logAdapter);
+  async read(): Promise<SavedRecord | undefined> {
+    const { held } = this;
+    const record = await readState(this.store.disk, this.paths, this.logAdapter);
+    this.readLocked = held !== undefined && held === this.held;
+    return record;
   }
 
   writeDraft(draft: Draft | undefined): Promise<void> {
@@ -119,6 +124,7 @@ export class StateFiles {
     const lock = this.held;
     this.held = undefined;
     this.opened = false;
+    this.readLocked = false;
     this.snapshot.data = noSnapshot;
     await this.draftFile.close();
     await this.logAdapter.close();
@@ -133,7 +139,7 @@ export class StateFiles {
     await naming(this.paths.folder, () => disk.protect(this.paths.folder));
     await this.snapshot.read();
     await this.snapshotAdapter.removeLeftovers();
-    await this.logAdapter.open(this.snapshot.data);
+    await this.logAdapter.open(this.snapshot.data, this.readLocked);
     stamps.see(Math.max(this.snapshot.data.stamp, this.logAdapter.stamp));
     this.opened = true;
   }
