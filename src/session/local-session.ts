@@ -5,6 +5,7 @@ import { permissionPolicy } from "../agent/permission-policy.js";
 import type { State } from "../agent/state.js";
 import { PerdureError } from "../errors.js";
 import { redactKeys } from "../model/default-models.js";
+import { eventNotice } from "./event-notices.js";
 import { LazyModel } from "./lazy-model.js";
 import { type ProblemParts, problemParts } from "./problem-parts.js";
 import { Questions } from "./questions.js";
@@ -310,7 +311,8 @@ export class LocalSession implements Session {
       onEvent: (event: AgentEvent) => {
         if (event.type !== "draft_failed") this.#emit(event);
         this.#saveStatus.see(event);
-        if (event.type === "trimmed") this.#emit({ type: "notice", text: trimmedNotice(event) });
+        const text = eventNotice(event);
+        if (text !== undefined) this.#emit({ type: "notice", text });
       },
       context: { cwd: this.#cwd, outputPath: (callId) => this.#store.callPath(callId) },
     });
@@ -346,9 +348,4 @@ function snapshotFailedText({ problem, fix }: ProblemParts): string {
 
 function busy(problem: string, fix: string): PerdureError {
   return new PerdureError({ code: "SESSION_BUSY", problem, fix });
-}
-
-function trimmedNotice({ bytesMax, omittedBytes }: Extract<AgentEvent, { type: "trimmed" }>): string {
-  const kib = (bytes: number) => `${Math.max(1, Math.round(bytes / 1024))} KiB`;
-  return `the conversation has become too large for the model: it is now sent at most ${kib(bytesMax)} of each message and result (${kib(omittedBytes)} less); the history keeps everything`;
 }

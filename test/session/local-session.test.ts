@@ -338,3 +338,20 @@ describe("damage", () => {
     expect(events).toContainEqual({ type: "notice", text: expect.stringContaining(newer) });
   });
 });
+
+describe("an answer that is none", () => {
+  for (const [name, step, words] of [
+    ["with nothing in it", { text: " \n" }, "the model answered nothing"],
+    ["that a filter stopped", { text: "", finish: "content-filter" }, "content filter"],
+    ["that ends at the output limit", { text: "abc", finish: "length" }, "output limit"],
+  ] as const) {
+    it(`${name} is told`, async () => {
+      const { sessions } = setUp({ steps: [step] });
+      const session = await sessions.create();
+      const events = watch(session);
+      await session.send("go");
+      await session.idle();
+      expect(events).toContainEqual({ type: "notice", text: expect.stringContaining(words) });
+    });
+  }
+});
