@@ -45,7 +45,7 @@ export function orphanRunners(root: string, ids: readonly string[]): Finding[] {
       level: "problem",
       path: folder,
       problem: `a command still runs under its runner (pid ${pid}), and its conversation is gone: nobody will get its result`,
-      fix: `it is ended when its time limit is over; to end it now: kill -- -${pid}`,
+      fix: `it is ended when its time limit is over; to end it now: pkill -s ${pid}`,
       canRepair: false,
     }));
 }
@@ -63,7 +63,19 @@ type Snapshot = NonNullable<ExaminedState["document"]>["snapshot"];
 function openCalls(id: string, entries: Log["entries"], snapshot: Snapshot, draft: Draft): OpenCall[] {
   const record = draft === undefined ? { entries, snapshot } : { entries, snapshot, draft };
   const { fold } = restore(id, record);
-  return fold.pendingCalls.map((call) => ({ id: call.id, name: call.name, isStarted: fold.isStarted(call.id) }));
+  const calls = fold.pendingCalls.map(({ id, name }) => ({ id, name, isStarted: fold.isStarted(id) }));
+  return [...calls, ...openCommands(entries)];
+}
+
+/** The person's own commands: nothing but a kill keeps one that started from having an end. */
+function openCommands(entries: Log["entries"]): OpenCall[] {
+  const open = new Set<string>();
+  for (const { kind, callId } of entries) {
+    if (typeof callId !== "string") continue;
+    if (kind === "shell_started") open.add(callId);
+    else if (kind === "shell") open.delete(callId);
+  }
+  return [...open].map((id) => ({ id, name: "!", isStarted: true }));
 }
 
 function isCutOff(id: string, entries: Log["entries"], draft: NonNullable<Draft>): boolean {
@@ -103,7 +115,7 @@ function runningCall(folder: string, pid: number): Finding {
     level: "problem",
     path: folder,
     problem: `a command still runs under its runner (pid ${pid}), although the history holds a result of it`,
-    fix: `it is ended when its time limit is over; to end it now: kill -- -${pid}`,
+    fix: `it is ended when its time limit is over; to end it now: pkill -s ${pid}`,
     canRepair: false,
   };
 }
