@@ -50,6 +50,7 @@ export class TurnView {
           ),
         );
       case "call_started":
+      case "call_taken_up":
         this.#running.set(event.call.id, event.call.name);
         return this.#header(event.call);
       case "call_output":

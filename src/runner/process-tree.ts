@@ -3,10 +3,10 @@ import { setTimeout as delay } from "node:timers/promises";
 
 /** A command and everything it started. */
 export interface ProcessTree {
-  /** The main process: leader of a session and a process group of its own. */
-  readonly pid: number;
+  /** The main process: leader of a process group of its own. Undefined while nobody knows it. */
+  pid: number | undefined;
   /** The value of the variable PERDURE_CALL, unique to this tree: it finds children that left the group (`setsid`). */
-  readonly mark: string;
+  mark: string;
   /** The main process has been waited for: a process with its pid is from now on another one. */
   leaderEnded: boolean;
 }
@@ -19,7 +19,7 @@ export const MARK_VARIABLE = "PERDURE_CALL";
  */
 export function livingProcesses(tree: ProcessTree): number[] {
   const table = processTable();
-  if (table === undefined) return signalPid(-tree.pid, 0) ? [tree.pid] : [];
+  if (table === undefined) return tree.pid !== undefined && signalPid(-tree.pid, 0) ? [tree.pid] : [];
   const found = new Set<number>();
   const isRecycled = tree.leaderEnded && table.some((row) => row.pid === tree.pid);
   for (const row of table) {
@@ -65,7 +65,7 @@ async function signalUntilGone(tree: ProcessTree, signal: NodeJS.Signals, within
 function signalTree(tree: ProcessTree, pids: readonly number[], signal: NodeJS.Signals): void {
   if (pids.length === 0) return;
   // The whole group at once, while the group is surely this one.
-  if (!tree.leaderEnded || process.platform !== "linux") signalPid(-tree.pid, signal);
+  if (tree.pid !== undefined && (!tree.leaderEnded || process.platform !== "linux")) signalPid(-tree.pid, signal);
   for (const pid of pids) if (pid !== process.pid) signalPid(pid, signal);
 }
 
