@@ -20,6 +20,7 @@ const checks: Record<EntryKind, Check> = {
   result: (entry) => isText(entry.callId) && isText(entry.text),
   compaction: (entry) =>
     isText(entry.summary) && entry.summary.trim() !== "" && isPosition(entry.keepFrom) && entry.keepFrom <= entry.seq,
+  trimmed: (entry) => isPosition(entry.bytesMax) && entry.bytesMax >= 256,
   data: (entry) => isObject(entry.set) && isTexts(entry.removed),
   ask: (entry) => isText(entry.prompt) && entry.answer !== undefined,
   permission: (entry) => isRule(entry.rule),
@@ -35,9 +36,12 @@ const checks: Record<EntryKind, Check> = {
 
 export const kindsOfEntries: readonly string[] = Object.keys(checks);
 
+/** A map: this is asked several times for each entry of a long history, and a kind is any text. */
+const checkOf = new Map<string, Check>(Object.entries(checks));
+
 /** True when the kind is one of ours. Others are kept and change nothing. */
 export function isKnownKind(kind: string): kind is EntryKind {
-  return Object.hasOwn(checks, kind);
+  return checkOf.has(kind);
 }
 
 /**
@@ -45,12 +49,12 @@ export function isKnownKind(kind: string): kind is EntryKind {
  * one that is not (a hand-edited file): check before reading its fields when that matters.
  */
 export function isReplayable(entry: Entry): entry is HistoryEntry {
-  return isKnownKind(entry.kind) && checks[entry.kind](entry);
+  return checkOf.get(entry.kind)?.(entry) === true;
 }
 
 /** A known kind with bad fields: a step that cannot be replayed. */
 export function isMalformed(entry: Entry): boolean {
-  return isKnownKind(entry.kind) && !checks[entry.kind](entry);
+  return checkOf.get(entry.kind)?.(entry) === false;
 }
 
 function isText(value: unknown): value is string {

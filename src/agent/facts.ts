@@ -12,6 +12,8 @@ export interface UsageTotals {
 /** All that a history tells beside the context, kept up to date entry by entry. */
 export class Facts {
   turn = 0;
+  /** Messages of the person. */
+  messageCount = 0;
   usage: UsageTotals = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, requests: 0 };
   /** Each top-level key of `data` as it was last recorded, in JSON. */
   readonly data = new Map<string, string>();
@@ -40,6 +42,7 @@ export class Facts {
     switch (entry.kind) {
       case "user":
         this.task ??= entry.text;
+        this.messageCount += 1;
         this.lastUser = entry.seq;
         return;
       case "request":

@@ -1,4 +1,4 @@
-import type { Entry, SavedRecord } from "../store/store.js";
+import type { Damage, Entry, SavedRecord } from "../store/store.js";
 import type { EntryBody, HistoryEntry, SeqRange } from "./entries.js";
 import { isMalformed, isReplayable } from "./entry-check.js";
 import { Facts } from "./facts.js";
@@ -12,6 +12,7 @@ export interface Restored {
   readonly facts: Facts;
   readonly fold: ContextFold;
   readonly createdAt: string | undefined;
+  readonly damage: readonly Damage[];
   readonly savedLength: number;
   /** To be recorded in this order: notices of what is missing, results for the calls that have none. */
   readonly closing: readonly EntryBody[];
@@ -30,10 +31,10 @@ const gapMax = 10_000_000;
 /** What a State is made of, from a store's record. Nothing is written. */
 export function restore(id: string, record: SavedRecord, options: RestoreOptions = {}): Restored {
   const { snapshot } = record;
-  const { history, notices, missing, malformed, turn } = placeEntries(id, record.entries);
+  const { history, notices, missing, malformed, unreplayed, turn } = placeEntries(id, record.entries);
   const savedLength = history.length;
   const skips = notices.flatMap((notice) => (notice.skip === undefined ? [] : [notice.skip]));
-  const isSkipped = (seq: number) => skips.some((range) => range.from <= seq && seq <= range.to);
+  const isSkipped = (seq: number) => skips.length > 0 && skips.some((range) => range.from <= seq && seq <= range.to);
 
   const covered = snapshot !== undefined && isLength(snapshot.historyLength) ? snapshot.historyLength : undefined;
   const unreplayable = malformed.filter((seq) => !isSkipped(seq));
@@ -58,7 +59,7 @@ export function restore(id: string, record: SavedRecord, options: RestoreOptions
   for (let seq = 0; seq <= replayed; seq += 1) {
     if (seq === Math.min(covered ?? -1, replayed) && snapshot !== undefined) overlaySnapshot(facts, snapshot);
     const entry = history[seq];
-    if (entry !== undefined && seq < replayed && isReplayable(entry) && !isSkipped(seq)) facts.apply(entry);
+    if (entry !== undefined && seq < replayed && !unreplayed.has(seq) && !isSkipped(seq)) facts.apply(entry);
   }
   if (covered === undefined && snapshot !== undefined) overlaySnapshot(facts, snapshot);
   // Turns count on from the last one there was, also when its steps are left out.
@@ -83,7 +84,7 @@ export function restore(id: string, record: SavedRecord, options: RestoreOptions
     closing.push({ kind: "shell", command, output: closingText.unknown, exitCode: null, callId, outcome: "unknown" });
   }
   const createdAt = text(snapshot?.createdAt) ?? text(record.entries[0]?.at);
-  return { history, facts, fold, createdAt, savedLength, closing, openCallIds };
+  return { history, facts, fold, createdAt, savedLength, closing, openCallIds, damage: record.damage ?? [] };
 }
 
 interface Placed {
@@ -92,6 +93,8 @@ interface Placed {
   readonly notices: HistoryEntry<"notice">[];
   readonly missing: number[];
   readonly malformed: number[];
+  /** The malformed ones, and kinds that this version does not know. */
+  readonly unreplayed: ReadonlySet<number>;
   /** The highest of all. */
   readonly turn: number;
 }
@@ -102,6 +105,7 @@ function placeEntries(id: string, entries: readonly Entry[]): Placed {
   const notices: HistoryEntry<"notice">[] = [];
   const missing: number[] = [];
   const malformed: number[] = [];
+  const unreplayed = new Set<number>();
   let turn = 0;
   for (const entry of inOrder(entries)) {
     if (!isLength(entry.seq) || entry.seq < history.length) continue;
@@ -113,13 +117,14 @@ function placeEntries(id: string, entries: readonly Entry[]): Placed {
       history.push({ seq: history.length, at: entry.at, turn: entry.turn, kind: "missing" });
     }
     if (!isReplayable(entry)) {
+      unreplayed.add(entry.seq);
       if (isMalformed(entry)) malformed.push(entry.seq);
     } else if (entry.kind === "notice") notices.push(entry);
     if (typeof entry.turn === "number" && entry.turn > turn) turn = entry.turn;
     // A kind this version does not know is kept as it is; whoever reads history switches on `kind`.
     history.push(entry as HistoryEntry);
   }
-  return { history, notices, missing, malformed, turn };
+  return { history, notices, missing, malformed, unreplayed, turn };
 }
 
 function inOrder(entries: readonly Entry[]): readonly Entry[] {

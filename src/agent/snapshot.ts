@@ -23,6 +23,7 @@ export function snapshotOf(facts: Facts, createdAt: string, historyLength: numbe
     historyLength,
     updatedAt: facts.updatedAt ?? createdAt,
     turn: facts.turn,
+    messageCount: facts.messageCount,
     finished: facts.finished,
     usage: { ...facts.usage },
     data: dataOf(facts),
@@ -47,6 +48,9 @@ export function overlaySnapshot(facts: Facts, snapshot: Snapshot): void {
   facts.cwd = text("cwd") ?? facts.cwd;
   facts.stoppedBy = text("stoppedBy") ?? facts.stoppedBy;
   if (typeof snapshot.turn === "number" && snapshot.turn > facts.turn) facts.turn = snapshot.turn;
+  if (typeof snapshot.messageCount === "number" && snapshot.messageCount > facts.messageCount) {
+    facts.messageCount = snapshot.messageCount;
+  }
   if (snapshot.finished === true) facts.finished = true;
   if (isAgent(snapshot.agent)) facts.agent = snapshot.agent as AgentSummary;
   overlayUsage(facts, snapshot.usage);

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../json.js";
 import type { ModelCall, ModelMessage } from "../model/model.js";
-import type { SavedRecord, Snapshot } from "../store/store.js";
+import type { Damage, SavedRecord, Snapshot } from "../store/store.js";
 import { cleanJson, cleanObject, cleanText } from "./clean.js";
 import { type Clock, systemClock } from "./clock.js";
 import { type CutOffTurn, findCutOffTurn } from "./cut-off-turn.js";
@@ -28,6 +28,8 @@ export interface StateOptions {
 export class State {
   readonly id: string;
   readonly createdAt: string;
+  /** What could not be read when it was loaded, by file. Empty for a State that was not loaded. */
+  readonly damage: readonly Damage[];
   /**
    * Values of your own, saved with the conversation: JSON values only, checked before every save. What is in it is yours
    * to change at any time.
@@ -61,6 +63,7 @@ export class State {
     this.#isLoaded = restored !== undefined;
     this.#openCallIds = new Set(restored?.openCallIds);
     this.#stoppedBy = this.#facts.stoppedBy;
+    this.damage = restored?.damage ?? [];
     this.createdAt = restored?.createdAt ?? this.#now();
     this.data = restored === undefined ? (options.data ?? {}) : dataOf(this.#facts);
     if (task !== undefined) this.addUserMessage(task);
@@ -110,6 +113,10 @@ export class State {
   /** How many of the person's messages began a turn. */
   get turn(): number {
     return this.#facts.turn;
+  }
+  /** How many messages the person sent. */
+  get messageCount(): number {
+    return this.#facts.messageCount;
   }
   /** Why the last run stopped; undefined while one is under way and before the first. */
   get stoppedBy(): string | undefined {

@@ -79,7 +79,9 @@ export function boundLine(text: string, charsMax: number = LINE_CHARS_MAX): stri
 }
 
 export function count(n: number, noun: string, plural = `${noun}s`): string {
-  return `${n.toLocaleString("en-US")} ${n === 1 ? noun : plural}`;
+  // By hand: `toLocaleString` loads the number formats of all languages first, 8 ms before the prompt of a resume.
+  const digits = String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+  return `${digits} ${n === 1 ? noun : plural}`;
 }
 
 /** Columns that are left beside `used`, at least one. */

@@ -153,8 +153,8 @@ export class LocalCommand implements RunningCommand {
 
   #lookSoon(): void {
     const waitMs = this.#lookedAt + LOOK_MS_MIN - performance.now();
-    if (waitMs <= 0) return this.#look();
-    this.#nextLook ??= setTimeout(() => this.#look(), waitMs);
+    if (waitMs <= 0) this.#look();
+    else this.#nextLook ??= setTimeout(() => this.#look(), waitMs);
   }
 
   #look(): void {

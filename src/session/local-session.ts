@@ -32,8 +32,6 @@ export class LocalSession implements Session {
   #saving: Promise<unknown> = Promise.resolve();
   #closed = false;
   #early: SessionEvent[] = [];
-  #messages = 0;
-  #counted = 0;
 
   constructor(parts: SessionParts, state: State, model: string, cwd: string) {
     this.#parts = parts;
@@ -54,7 +52,7 @@ export class LocalSession implements Session {
       saved: state.savedLength > 0,
       createdAt: state.createdAt,
       updatedAt: state.updatedAt,
-      messageCount: this.#messageCount(),
+      messageCount: state.messageCount,
       usage: state.usage,
       busy: this.#work !== undefined,
     };
@@ -289,6 +287,7 @@ export class LocalSession implements Session {
       onEvent: (event: AgentEvent) => {
         if (event.type === "saved" || event.type === "save_failed") this.#dirty = event.type === "save_failed";
         this.#emit(event);
+        if (event.type === "trimmed") this.#emit({ type: "notice", text: trimmedNotice(event) });
       },
       context: { cwd: this.#cwd, outputPath: (callId) => store.callPath(this.#state.id, callId) },
     });
@@ -312,15 +311,6 @@ export class LocalSession implements Session {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** Messages of the person, counted as the history grows. */
-  #messageCount(): number {
-    const { history } = this.#state;
-    for (; this.#counted < history.length; this.#counted += 1) {
-      if (history[this.#counted]?.kind === "user") this.#messages += 1;
-    }
-    return this.#messages;
-  }
-
   #refuseClosed(): void {
     if (this.#closed) throw busy(`conversation ${this.#state.id} is closed`, "resume it again");
   }
@@ -328,4 +318,9 @@ export class LocalSession implements Session {
 
 function busy(problem: string, fix: string): PerdureError {
   return new PerdureError({ code: "SESSION_BUSY", problem, fix });
+}
+
+function trimmedNotice({ bytesMax, omittedBytes }: Extract<AgentEvent, { type: "trimmed" }>): string {
+  const kib = (bytes: number) => `${Math.max(1, Math.round(bytes / 1024))} KiB`;
+  return `the conversation has become too large for the model: it is now sent at most ${kib(bytesMax)} of each message and result (${kib(omittedBytes)} less); the history keeps everything`;
 }

@@ -51,7 +51,6 @@ export async function createState(
     await disk.remove(made.folder).catch(() => undefined);
     throw error;
   }
-  await stamps.record();
   return lock;
 }
 

@@ -13,7 +13,7 @@ const LOCK_UN = 8;
 
 /** flock(2) of the C library, called through koffi. Rejects when that cannot be loaded here. */
 export async function flockOfLibrary(): Promise<Flock> {
-  const { default: koffi } = await import("koffi");
+  const koffi = await loadKoffi();
   const flock = koffi.load(null).func("int flock(int fd, int operation)");
   return async ({ fd }) => {
     while (flock(fd, LOCK_EX_NB) !== 0) {
@@ -25,6 +25,21 @@ export async function flockOfLibrary(): Promise<Flock> {
       flock(fd, LOCK_UN);
     };
   };
+}
+
+/**
+ * koffi's native part alone where its package is found: 6 ms, where koffi's own way to it loads Node's ES module loader
+ * and takes 22, before the prompt of every resume.
+ */
+async function loadKoffi(): Promise<Pick<typeof import("koffi"), "load" | "errno">> {
+  try {
+    const name = `@koromix/koffi-${process.platform}-${process.arch}`;
+    const { default: native } = await import(name);
+    if (typeof native.load === "function" && typeof native.errno === "function") return native;
+  } catch {
+    // Another platform, or installed in another way: koffi itself knows them all, and says why where it does not load.
+  }
+  return (await import("koffi")).default;
 }
 
 /**

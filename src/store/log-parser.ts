@@ -1,8 +1,9 @@
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import { type LogHeader, type LogLine, parseLine, salvageLine, toHeader } from "./log-line.js";
 import type { Damage, Entry } from "./store.js";
 
-const NEWLINE = 10;
+/** What is made text at once: longer texts live outside the young heap, and cost a slow machine more than they save. */
+const PIECE_BYTES = 1 << 16;
 
 /** What a log holds, as far as it can be read. */
 export interface LogContents {
@@ -47,18 +48,30 @@ export class LogParser {
 
   /** `chunk` may be overwritten by the caller afterwards. */
   push(chunk: Buffer): void {
+    for (let from = 0; from < chunk.length; from += PIECE_BYTES) {
+      this.pushPiece(chunk.subarray(from, from + PIECE_BYTES));
+    }
+  }
+
+  /**
+   * The piece as Latin-1 has one character a byte: so lines are found in it, and where all is ASCII a line is a slice of
+   * it. Searching and decoding line by line took 220 ms for 30,000 lines of 300 bytes, this takes 150, and `JSON.parse`
+   * alone 130.
+   */
+  private pushPiece(piece: Buffer): void {
+    const latin1 = piece.toString("latin1");
+    const ascii = isAscii(piece);
     let from = 0;
-    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
-      const piece = chunk.subarray(from, end);
-      this.addLine(this.rest.length === 0 ? piece : Buffer.concat([...this.rest, piece]), 1);
-      this.rest = [];
+    for (let end = latin1.indexOf("\n"); end !== -1; end = latin1.indexOf("\n", from)) {
+      if (ascii && this.rest.length === 0) this.addLine(latin1.slice(from, end), end - from, true, 1);
+      else this.addBytes(piece.subarray(from, end), 1);
       from = end + 1;
     }
-    if (from < chunk.length) this.rest.push(Buffer.from(chunk.subarray(from)));
+    if (from < piece.length) this.rest.push(Buffer.from(piece.subarray(from)));
   }
 
   end(): LogContents {
-    if (this.rest.length > 0) this.addLine(Buffer.concat(this.rest), 0);
+    if (this.rest.length > 0) this.addBytes(Buffer.alloc(0), 0);
     this.nameTail();
     return {
       header: this.header,
@@ -71,10 +84,15 @@ export class LogParser {
     };
   }
 
-  private addLine(bytes: Buffer, newlineBytes: 0 | 1): void {
+  private addBytes(piece: Buffer, newlineBytes: 0 | 1): void {
+    const bytes = this.rest.length === 0 ? piece : Buffer.concat([...this.rest, piece]);
+    this.rest = [];
+    this.addLine(bytes.toString("utf8"), bytes.length, isUtf8(bytes), newlineBytes);
+  }
+
+  private addLine(text: string, lengthBytes: number, isValidUtf8: boolean, newlineBytes: 0 | 1): void {
     this.lineCount++;
-    this.readBytes += bytes.length + newlineBytes;
-    const text = bytes.toString("utf8");
+    this.readBytes += lengthBytes + newlineBytes;
     const parsed = parseLine(text);
     const line = parsed?.line ?? (parsed === undefined ? salvageLine(text) : undefined);
     const isFirst = this.lineCount === 1;
@@ -82,15 +100,15 @@ export class LogParser {
     const isHeader = isFirst && this.header !== undefined;
     if (parsed !== undefined || line !== undefined) this.whole(newlineBytes);
 
-    if (parsed === undefined) this.name(unreadable(bytes, isFirst, line !== undefined));
+    if (parsed === undefined) this.name(unreadable(text, isFirst, line !== undefined));
     else if (line === undefined && !isHeader) this.name(isFirst ? "it is no header" : "it is JSON, but not an entry");
     else if (isFirst && !isHeader) this.name("the header before it is missing");
-    else if (!isUtf8(bytes)) this.name("bytes that are not UTF-8 are shown as U+FFFD");
+    else if (!isValidUtf8) this.name("bytes that are not UTF-8 are shown as U+FFFD");
     if (line !== undefined) this.addEntry(line);
   }
 
   private whole(newlineBytes: 0 | 1): void {
-    this.damage.push(...this.damageSinceWhole.splice(0));
+    if (this.damageSinceWhole.length > 0) this.damage.push(...this.damageSinceWhole.splice(0));
     this.wholeBytes = this.readBytes;
     this.wholeLines = this.lineCount;
     this.needsNewline = newlineBytes === 0;
@@ -139,9 +157,8 @@ export function missing(from: number, end: number): string {
   return end - from === 1 ? `entry ${from} is missing` : `entries ${from} to ${end - 1} are missing`;
 }
 
-function unreadable(bytes: Buffer, isFirst: boolean, isSalvaged: boolean): string {
-  let nuls = 0;
-  for (let at = bytes.indexOf(0); at !== -1; at = bytes.indexOf(0, at + 1)) nuls++;
+function unreadable(text: string, isFirst: boolean, isSalvaged: boolean): string {
+  const nuls = text.split("\0").length - 1;
   const what = isSalvaged
     ? "its beginning is not readable"
     : isFirst

@@ -46,31 +46,46 @@ describe("a code block of the documentation", () => {
   });
 
   it("of examples/, and each history entry in JSON, has the types of the package", () => {
-    // Inside the repository, so that `perdure` is this package: what is built, by its own name.
-    const folder = mkdtempSync(join(root, ".docs-types-"));
-    try {
-      const entries = of("json", "jsonl").flatMap(entriesOf);
-      expect(entries.length).toBeGreaterThan(0);
-      writeFileSync(join(folder, "entries.ts"), entryProgram(entries));
-      writeFileSync(
-        join(folder, "tsconfig.json"),
-        JSON.stringify({
-          extends: "../tsconfig.json",
-          compilerOptions: { rootDir: ".." },
-          include: [".", "../examples"],
-        }),
-      );
-      expect(typeErrors(folder)).toBe("");
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    const entries = of("json", "jsonl").flatMap(entriesOf);
+    expect(entries.length).toBeGreaterThan(0);
+    const files = exampleNames().map((name) => join(examplesFolder, name));
+    expect(typeErrors(entryProgram(entries), files)).toBe("");
+  });
+
+  it("with a history entry that the code would not write would be found", () => {
+    const [block] = blocks;
+    if (block === undefined) throw new Error("no block");
+    const head = { seq: 0, at: "2026-11-29T10:00:00.000Z", turn: 1, kind: "user" };
+    const wrong = [head, { ...head, text: 1 }, { ...head, text: "hello", model: "m" }];
+    const errors = typeErrors(entryProgram(wrong.map((entry) => ({ block, entry }))), []);
+    expect(errors.match(/error TS/g)).toHaveLength(wrong.length);
   });
 });
 
-function typeErrors(folder: string): string {
-  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+/** Inside the repository, so that `perdure` is this package, as it is built, by its own name. */
+function typeErrors(program: string, files: readonly string[]): string {
+  const folder = mkdtempSync(join(root, ".docs-types-"));
   try {
-    execFileSync(process.execPath, [tsc, "-p", folder], { encoding: "utf8", stdio: "pipe" });
+    writeFileSync(join(folder, "entries.ts"), program);
+    writeFileSync(
+      join(folder, "tsconfig.json"),
+      JSON.stringify({
+        extends: "../tsconfig.json",
+        compilerOptions: { rootDir: ".." },
+        files: ["entries.ts", ...files],
+        include: [],
+      }),
+    );
+    return outputOf(join(root, "node_modules", "typescript", "bin", "tsc"), ["-p", folder]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What the program says when it fails; empty when it does not. */
+function outputOf(program: string, args: readonly string[]): string {
+  try {
+    execFileSync(process.execPath, [program, ...args], { encoding: "utf8", stdio: "pipe" });
     return "";
   } catch (error) {
     return String(error instanceof Error && "stdout" in error ? error.stdout : error);

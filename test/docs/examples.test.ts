@@ -69,8 +69,8 @@ describe("an example of the documentation does what the page says", () => {
     ]);
   });
 
-  it("stop-on-sigterm.ts ends with 143 and has saved what was streamed", async () => {
-    server.reply({ kind: "drip", chunks: ["The report beg"], halfCall: undefined });
+  it("stop-on-sigterm.ts ends with 143 and has saved why the run ended", async () => {
+    server.reply(stall());
     const child = project.start("stop-on-sigterm");
     const ended = finish(child);
     await server.waitForRequest(1);

@@ -112,7 +112,7 @@ describe("what others print", () => {
     await permit(chat, "n");
     await ready(chat);
     await say(chat, "more");
-    await chat.waitFor(/52;c;QQ[\s\S]*52;c;QQ/);
+    await chat.waitFor("answered 400");
     await ready(chat);
     await quit(chat);
     expectTame(chat.raw);

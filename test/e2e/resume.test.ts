@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHome, type Home } from "../support/chat.js";
@@ -36,33 +36,25 @@ describe("a conversation is found", () => {
       expect(await sent(home, ["-r", ref])).toMatch(/MARK-1[\s\S]*MARK-NOW/);
     }
     const chat = home.open(["--resume", id]);
-    await chat.waitFor("MARK-1");
+    await chat.waitFor("My Name");
     await quit(chat);
   });
 
-  it.each([
-    ["an unknown id", ["--resume", "nosuch"], "nosuch"],
-    ["nothing", ["--resume", ""], ""],
-    ["nothing, joined", ["--resume="], ""],
-    ["a path upwards", ["--resume", "../../x"], "../../x"],
-    ["an absolute path", ["--resume", "/tmp/victim"], "/tmp/victim"],
-    ["two dots", ["--resume", ".."], ".."],
-    ["an escaped NUL", ["--resume", "%00"], "%00"],
-    ["5,000 characters", ["--resume", "x".repeat(5000)], "xxxx"],
-  ])("never by %s: an error that repeats it, and nothing is created", async (_what, args, repeated) => {
+  it("never by anything else: an error that repeats it, and nothing is created", async () => {
     const home = createHome(server, "openai");
     await converse(home, "MARK-1");
     const before = bytesOf(home);
-    const requests = server.requests.length;
-    for (const more of [[], ["-p", "hello"]]) {
-      const finished = await home.run([...args, ...more]);
-      expect([1, 2]).toContain(finished.code);
-      expect(finished.stderr).toContain(repeated);
+    const refs = ["nosuch", "", "../../x", "/tmp/victim", "..", "a/b", "CON", "%00", "x".repeat(5000)];
+    const commands = [...refs.map((ref) => ["--resume", ref]), ["--resume="], ["--resume", "nosuch", "-p", "hello"]];
+    for (const args of commands) {
+      const finished = await home.run(args);
+      expect([1, 2], args.join(" ")).toContain(finished.code);
+      expect(finished.stderr).toContain((args[1] ?? "").slice(0, 100));
       expect(finished.stderr).not.toMatch(/\n\s+at /);
       expect(finished.stdout).toBe("");
     }
     expect(bytesOf(home)).toEqual(before);
-    expect(server.requests).toHaveLength(requests);
+    expect(server.requests).toHaveLength(1);
   });
 
   it("never by a beginning that several have: they are named", async () => {
@@ -77,6 +69,20 @@ describe("a conversation is found", () => {
     expect(finished.code).toBe(1);
     const named = ids.filter((id) => finished.stderr.includes(id));
     expect(named.length).toBeGreaterThan(1);
+  });
+
+  it("never when it is damaged: it is named, and not touched", async () => {
+    const home = createHome(server);
+    const id = await converse(home, "MARK-1");
+    const other = await converse(home, "MARK-2");
+    for (const file of home.filesWith("MARK-1")) writeFileSync(file, "\0".repeat(413));
+    const before = bytesOf(home);
+    const finished = await home.run(["--resume", id]);
+    expect(finished.code).toBe(1);
+    expect(finished.stderr).toContain(id);
+    expect(bytesOf(home)).toEqual(before);
+    expect((await home.list()).map((row) => row.id).sort()).toEqual([id, other].sort());
+    expect(await sent(home, ["-c"])).toContain("MARK-2");
   });
 
   it("in a terminal, an unknown one says so and leaves", async () => {

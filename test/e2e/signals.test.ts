@@ -29,6 +29,7 @@ async function runTool(home: Home, chat: Terminal, command: string): Promise<voi
 describe.each([
   ["SIGTERM", 143],
   ["SIGHUP", 129],
+  ["SIGINT", 130],
 ] as const)("%s", (signal, status) => {
   it(`keeps streamed text and exits with ${status}`, async () => {
     const home = createHome(server);

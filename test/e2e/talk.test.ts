@@ -56,7 +56,7 @@ describe("a conversation in a terminal", () => {
     open();
     const second = await server.waitForRequest(2);
     expect(second.text).toMatch(/MARK-1\n+begun done\.\n+MARK-2 meanwhile/);
-    await chat.waitFor("Answer 2.");
+    await chat.waitFor(/begun done\.\n+Answer 2\./);
     await quit(chat);
   });
 });

@@ -4,6 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHome } from "../support/chat.js";
 import { asked, permit, quit, say } from "../support/conversation.js";
 import { call, calls, type ModelServer, startModelServer, text } from "../support/model-server.js";
+import { processesWith } from "../support/processes.js";
+import { until } from "../support/until.js";
 
 let server: ModelServer;
 beforeEach(async () => {
@@ -30,6 +32,19 @@ describe("a call that asks first", () => {
     await chat.waitFor("Seen.");
     expect(ran(home.work)).toBe("one\n");
     expect(server.requests[1]?.results[0]?.text).toContain("OUT-one");
+    await quit(chat);
+  });
+
+  it("works through Google's API too, two calls of one name in one turn", async () => {
+    const home = createHome(server, "google");
+    const chat = home.open(["--yes"]);
+    server.reply(calls("Let me look.", append("one"), append("two")), text("Seen."));
+    await say(chat, "go");
+    await chat.waitFor("Seen.");
+    expect(server.requests[1]?.results.map((result) => /OUT-\w+/.exec(result.text)?.[0])).toEqual([
+      "OUT-one",
+      "OUT-two",
+    ]);
     await quit(chat);
   });
 
@@ -145,6 +160,22 @@ describe("the flags", () => {
     await say(chat, "go");
     await chat.waitFor("Answer 1.");
     expect(server.requests[0]?.conversation.tools).toEqual([]);
+    await quit(chat);
+  });
+});
+
+describe("a tool that takes too long", () => {
+  it("is ended with everything it started, and the model is told", async () => {
+    const home = createHome(server);
+    const command = "sh -c 'sleep 7401 & setsid sleep 7402 & wait'";
+    server.reply(calls("", call("bash", { command, timeoutMs: 300 })), text("Done."));
+    const chat = home.open(["--yes"]);
+    await say(chat, "go");
+    await chat.waitFor("Done.");
+    expect(server.requests[1]?.results[0]?.text).toContain("timed out");
+    await until("no process is left", () =>
+      processesWith(home.folder).every((each) => !/sleep 740/.test(each.command)),
+    );
     await quit(chat);
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -285,5 +285,43 @@ describe("resuming", () => {
     }
     await expect(sessions.resume(undefined)).rejects.toMatchObject({ code: "STATE_NONE" });
     expect(existsSync(root)).toBe(false);
+  });
+});
+
+describe("damage", () => {
+  async function talked(text: string) {
+    const { sessions } = setUp({ steps: ["hello"] });
+    const session = await sessions.create();
+    watch(session);
+    await session.send(text);
+    await session.idle();
+    await session.close();
+    return session.info.id;
+  }
+
+  it("is named with its file when a conversation is resumed, and the rest is there", async () => {
+    const id = await talked("MARK-1");
+    const { sessions, root } = setUp();
+    const path = join(root, id, "log.jsonl");
+    writeFileSync(
+      path,
+      logOf(root, id).replace(/.*"kind":"request".*/, (line) => "\0".repeat(line.length)),
+    );
+    const session = await sessions.resume(id);
+    const events = watch(session);
+    expect(events).toContainEqual({ type: "notice", text: expect.stringContaining(path) });
+    expect(session.history.map((entry) => entry.kind)).toContain("missing");
+    expect(session.info.task).toBe("MARK-1");
+  });
+
+  it("of a newer conversation is told when an older one is resumed in its place", async () => {
+    const older = await talked("MARK-1");
+    const newer = await talked("MARK-2");
+    const { sessions, root } = setUp();
+    writeFileSync(join(root, newer, "log.jsonl"), "");
+    const session = await sessions.resume(undefined);
+    const events = watch(session);
+    expect(session.info.id).toBe(older);
+    expect(events).toContainEqual({ type: "notice", text: expect.stringContaining(newer) });
   });
 });

@@ -13,7 +13,7 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const program = process.env.CHAT_PROGRAM ?? join(root, "bin", "chat");
 
 /** How the program is told about the model server: a provider's own variables, or flags. */
-export type Provider = "anthropic" | "openai" | "none";
+export type Provider = "anthropic" | "openai" | "google" | "none";
 
 export interface Finished {
   readonly code: number | null;
@@ -85,6 +85,7 @@ export const testKey = "sk-CANARY-4f2a9c";
 
 function providerEnv(server: ModelServer | undefined, provider: Provider): Record<string, string> {
   if (server === undefined || provider === "none") return {};
+  if (provider === "google") return { GOOGLE_GENERATIVE_AI_API_KEY: testKey, GOOGLE_GEMINI_BASE_URL: server.url };
   if (provider === "anthropic") return { ANTHROPIC_API_KEY: testKey, ANTHROPIC_BASE_URL: server.url };
   return { OPENAI_API_KEY: testKey, OPENAI_BASE_URL: `${server.url}/v1` };
 }
