@@ -93,6 +93,7 @@ export async function printFailure(
 }
 
 async function talk({ session, message, resumed, wait }: PrintOptions, outcome: PrintOutcome): Promise<void> {
+  if (resumed) await session.takeUpCalls();
   const goesOn = resumed && !wait && (await session.continueCutOff());
   if (goesOn) await session.idle();
   if (message === undefined) {

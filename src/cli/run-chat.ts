@@ -5,6 +5,7 @@ import type { Session } from "../session/session.js";
 import type { SessionParts } from "../session/session-parts.js";
 import { FileStore } from "../store/file-store.js";
 import type { ChatArguments } from "./arguments.js";
+import { readConfig } from "./config.js";
 import { EndSignals } from "./end-signals.js";
 import { folders } from "./folders.js";
 import { checkWritable } from "./make-folder.js";
@@ -35,6 +36,7 @@ async function converse(args: ChatArguments): Promise<number> {
   const places = folders(env, platform, args.store);
   const work = workingFolder(args.cwd, env.HOME);
   const system = args.system === undefined ? undefined : await readSystemText(args.system);
+  const config = readConfig(places.config);
   await checkWritable(places.store);
   const models = new ModelChoice({ args, env, interactive, configFolder: places.config });
 
@@ -50,6 +52,7 @@ async function converse(args: ChatArguments): Promise<number> {
     cwdGiven: args.cwd !== undefined,
     env,
     name: args.start.kind === "new" ? args.name : undefined,
+    hangup: config.hangup,
     permissions: {
       mode: permissionMode(args, interactive),
       allow: args.permissions.allow,

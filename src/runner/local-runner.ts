@@ -29,6 +29,7 @@ export class LocalRunner implements Runner {
   readonly #started = new Set<string>();
   /** Running commands, and ended ones that left something in the background. */
   readonly #commands = new Set<LocalCommand>();
+  #isLeft = false;
 
   /** @param options.shell runs the runner, in place of bash or sh */
   constructor(options: { readonly shell?: string } = {}) {
@@ -82,6 +83,7 @@ export class LocalRunner implements Runner {
 
   /** Stops following what runs: it goes on without this process. What ended commands left in the background is ended. */
   async leaveAll(graceMs?: number): Promise<void> {
+    this.#isLeft = true;
     const commands = [...this.#commands];
     for (const command of commands.filter((each) => !each.hasEnded)) {
       command.leave();
@@ -91,6 +93,11 @@ export class LocalRunner implements Runner {
   }
 
   #keep(command: LocalCommand): LocalCommand {
+    // It was on its way when everything else was left.
+    if (this.#isLeft) {
+      command.leave();
+      return command;
+    }
     this.#commands.add(command);
     command.done.then(
       (result) => {

@@ -1,14 +1,17 @@
 import { Agent } from "../agent/agent.js";
+import { STOPPED } from "../agent/entries.js";
 import type { AgentEvent } from "../agent/events.js";
 import { SignalAbort, UserInterrupt } from "../agent/interrupt.js";
 import { permissionPolicy } from "../agent/permission-policy.js";
 import type { State } from "../agent/state.js";
 import { codeOf, PerdureError, problemOf } from "../errors.js";
 import { redactKeys } from "../model/default-models.js";
+import { callRows } from "./call-rows.js";
 import { LazyModel } from "./lazy-model.js";
 import { Questions } from "./questions.js";
-import type { PermissionAnswer, Session, SessionEvent, SessionInfo, ShutdownReason } from "./session.js";
+import type { CallRow, PermissionAnswer, Session, SessionEvent, SessionInfo, ShutdownReason } from "./session.js";
 import type { SessionParts } from "./session-parts.js";
+import type { ShellWork } from "./shell-command.js";
 import { toolLines } from "./tool-lines.js";
 import { openToolbox, type Toolbox } from "./toolbox.js";
 
@@ -32,10 +35,15 @@ export class LocalSession implements Session {
   #saving: Promise<unknown> = Promise.resolve();
   #closed = false;
   #early: SessionEvent[] = [];
+  /** A command of the person's that an earlier process left open. */
+  #openShell: State["openShell"];
+  /** For what runs now, when it is no turn: that it would have answered a message. */
+  #messageWaits = false;
 
   constructor(parts: SessionParts, state: State, model: string, cwd: string) {
     this.#parts = parts;
     this.#state = state;
+    this.#openShell = state.openShell;
     this.#cwd = cwd;
     this.#model = new LazyModel(model, parts.openModel);
     this.#agent = this.#makeAgent(undefined);
@@ -106,6 +114,33 @@ export class LocalSession implements Session {
     return true;
   }
 
+  async takeUpCalls(): Promise<void> {
+    this.#refuseClosed();
+    const start = this.#openShell;
+    this.#openShell = undefined;
+    if (this.#work !== undefined || (start === undefined && this.#state.openCalls.length === 0)) return;
+    let isDone = false;
+    this.#messageWaits = false;
+    await this.#run(async (signal) => {
+      const toolbox = await this.#openToolbox();
+      if (this.#state.openCalls.length > 0) {
+        await this.#makeAgent({ ...toolbox, tools: toolbox.everyTool }).recover(this.#state, { signal });
+      }
+      if (start !== undefined) {
+        this.#emit({ type: "shell_taken_up", command: start.command });
+        const { takeUpShellCommand } = await import("./shell-command.js");
+        await takeUpShellCommand(this.#shellWork(toolbox, signal), start);
+      }
+      isDone = !signal.aborted;
+      return STOPPED.answered;
+    });
+    if (isDone && this.#messageWaits) this.#startTurn();
+  }
+
+  calls(): CallRow[] {
+    return callRows(this.#state.history, Date.now());
+  }
+
   async shell(command: string): Promise<void> {
     this.#refuseClosed();
     if (this.#work !== undefined) throw busy("a turn is running", "wait until it ends or stop it with Ctrl+C");
@@ -113,20 +148,23 @@ export class LocalSession implements Session {
     await this.#run(async (signal) => {
       const { runShellCommand } = await import("./shell-command.js");
       const toolbox = await this.#openToolbox();
-      const ran = await runShellCommand({
-        command,
-        callId: `shell_${this.#state.history.length}`,
-        cwd: this.#cwd,
-        toolbox,
-        outputPath: this.#parts.store.callPath(this.#state.id, `shell_${this.#state.history.length}`),
-        signal,
-        onOutput: (chunk) => this.#emit({ type: "shell_output", chunk: redactKeys(chunk, this.#parts.env) }),
-      });
-      this.#state.addShell(command, redactKeys(ran.output, this.#parts.env), ran.exitCode);
-      this.#emit({ type: "shell_end", exitCode: ran.exitCode });
-      await this.#save();
+      await runShellCommand(this.#shellWork(toolbox, signal), command);
       return "shell";
     });
+  }
+
+  #shellWork(toolbox: Toolbox, signal: AbortSignal): ShellWork {
+    return {
+      parts: this.#parts,
+      state: this.#state,
+      toolbox,
+      cwd: this.#cwd,
+      signal,
+      save: () => this.#save(),
+      onOutput: (chunk) => this.#emit({ type: "shell_output", chunk }),
+      onEnd: ({ exitCode, outcome }) =>
+        this.#emit({ type: "shell_end", exitCode, ...(outcome === undefined ? {} : { outcome }) }),
+    };
   }
 
   async interrupt(): Promise<void> {
@@ -198,6 +236,7 @@ export class LocalSession implements Session {
 
   #startTurn(): void {
     // A running turn answers this message too; a conversation that is being left has it saved for the next resume.
+    this.#messageWaits = this.#work !== undefined;
     if (this.#work !== undefined || this.#closed) return;
     void this.#run(async (signal) => {
       do {
@@ -234,11 +273,14 @@ export class LocalSession implements Session {
 
   async #end(reason: ShutdownReason, withinMs: number): Promise<void> {
     this.#closed = true;
-    this.#controller?.abort(new SignalAbort(reason));
+    const leavesCalls = reason === "SIGHUP" && this.#parts.hangup !== "end";
+    this.#controller?.abort(new SignalAbort(reason, { leavesCalls }));
     const ended = (async () => {
       // Tools that ignore their signal must not hold the run: their processes are ended beside it.
       const toolbox = await this.#toolbox;
-      await Promise.all([this.idle(), this.#saving, toolbox?.runner.endAll(Math.min(500, withinMs / 4))]);
+      const graceMs = Math.min(500, withinMs / 4);
+      const runs = leavesCalls ? toolbox?.runner.leaveAll(graceMs) : toolbox?.runner.endAll(graceMs);
+      await Promise.all([this.idle(), this.#saving, runs]);
       if (this.#dirty) await this.#save();
     })();
     let timer: NodeJS.Timeout | undefined;
@@ -289,7 +331,11 @@ export class LocalSession implements Session {
         this.#emit(event);
         if (event.type === "trimmed") this.#emit({ type: "notice", text: trimmedNotice(event) });
       },
-      context: { cwd: this.#cwd, outputPath: (callId) => store.callPath(this.#state.id, callId) },
+      context: {
+        cwd: this.#cwd,
+        outputPath: (callId) => store.callPath(this.#state.id, callId),
+        ...(toolbox === undefined ? {} : { boot: toolbox.boot }),
+      },
     });
   }
 

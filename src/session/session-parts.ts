@@ -17,6 +17,8 @@ export interface SessionParts {
   /** Name a new conversation gets. */
   readonly name: string | undefined;
   readonly permissions: PermissionSettings;
+  /** Whether what runs ends with a terminal that goes away (SIGHUP). Default: keep. */
+  readonly hangup?: "keep" | "end";
 }
 
 export interface PermissionSettings {

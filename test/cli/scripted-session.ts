@@ -42,6 +42,14 @@ export class ScriptedSession implements Session {
     return () => this.#listeners.delete(listener);
   }
 
+  async takeUpCalls(): Promise<void> {
+    this.done.push("take up calls");
+  }
+
+  calls() {
+    return [];
+  }
+
   emit(event: SessionEvent): void {
     for (const listener of this.#listeners) listener(event);
   }

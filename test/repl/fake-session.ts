@@ -2,6 +2,7 @@ import type { HistoryEntry } from "../../src/agent/entries.js";
 import { PerdureError } from "../../src/errors.js";
 import type { JsonValue } from "../../src/json.js";
 import type {
+  CallRow,
   PermissionAnswer,
   Session,
   SessionEvent,
@@ -29,6 +30,7 @@ export class FakeSession implements Session {
   name: string | undefined;
   model = "offline/echo";
   cutOff = false;
+  callRows: CallRow[] = [];
   closed = false;
   turn: Turn;
   sendError: unknown;
@@ -64,6 +66,14 @@ export class FakeSession implements Session {
   on(listener: (event: SessionEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  async takeUpCalls(): Promise<void> {
+    this.done.push("take up calls");
+  }
+
+  calls(): CallRow[] {
+    return this.callRows;
   }
 
   emit(event: SessionEvent): void {
@@ -227,6 +237,12 @@ export class FakeSessions implements Sessions {
 
   async list(): Promise<SavedState[]> {
     return this.rows;
+  }
+
+  running: string[] = [];
+
+  async runningIn(): Promise<string[]> {
+    return this.running;
   }
 
   async delete(ref: string): Promise<SavedState> {
