@@ -28,7 +28,7 @@ export interface ToolContext {
   readonly outputPath: string | undefined;
 }
 
-/** For {@link Tool.recover}: the call was made by an earlier process. */
+/** For {@link Tool.recover}: an earlier process made the call. */
 export interface RecoverContext extends ToolContext {
   /** Its start was recorded before the process ended. */
   readonly wasStarted: boolean;
@@ -57,7 +57,7 @@ export interface ToolOutput {
   readonly outputFile?: string;
   /** Of a command; null when a signal ended it. */
   readonly exitCode?: number | null;
-  /** When the tool knows better than whoever waited for it: a call that an earlier process made. */
+  /** When the tool knows better than whoever waited for it: a call that was made by an earlier process, for one. */
   readonly durationMs?: number;
 }
 

@@ -63,7 +63,7 @@ class LineChat {
 
   async run(): Promise<number> {
     const { input, firstMessage, resumed, wait } = this.#options;
-    if (resumed === true) await this.#try(() => this.#session.takeUpCalls());
+    if (resumed === true) await this.#try(async () => void (await this.#session.takeUpCalls()));
     if (resumed === true && wait !== true) await this.#try(async () => void (await this.#session.continueCutOff()));
     await this.#session.idle();
     if (firstMessage !== undefined) await this.#say(firstMessage);

@@ -114,11 +114,11 @@ export class LocalSession implements Session {
     return true;
   }
 
-  async takeUpCalls(): Promise<void> {
+  async takeUpCalls(): Promise<boolean> {
     this.#refuseClosed();
     const start = this.#openShell;
     this.#openShell = undefined;
-    if (this.#work !== undefined || (start === undefined && this.#state.openCalls.length === 0)) return;
+    if (this.#work !== undefined || (start === undefined && this.#state.openCalls.length === 0)) return false;
     let isDone = false;
     this.#messageWaits = false;
     await this.#run(async (signal) => {
@@ -135,6 +135,7 @@ export class LocalSession implements Session {
       return STOPPED.answered;
     });
     if (isDone && this.#messageWaits) this.#startTurn();
+    return true;
   }
 
   calls(): CallRow[] {

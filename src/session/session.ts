@@ -23,9 +23,9 @@ export interface Session {
   /**
    * Takes in what became of calls and `!` commands that an earlier process left open: results that are there, at once; what
    * still runs is followed, and Ctrl+C ends it. Asks the model nothing. Resolves when all of them are closed and saved;
-   * at once when there are none. A message that comes meanwhile is answered afterwards.
+   * false, at once, when there are none. A message that comes meanwhile is answered afterwards.
    */
-  takeUpCalls(): Promise<void>;
+  takeUpCalls(): Promise<boolean>;
   /** What ran in this conversation and what runs now, oldest first. */
   calls(): readonly CallRow[];
   /** The person's own command: its output goes into the conversation. */

@@ -54,7 +54,10 @@ export async function takeUpShellCommand(work: ShellWork, start: HistoryEntry<"s
       folder: toolbox.callFolder(callId),
       onOutput: (chunk) => work.onOutput(redactKeys(chunk, work.parts.env)),
     });
-    if (found.state === "finished") return endOf(found.result, undefined);
+    if (found.state === "finished") {
+      work.onOutput(redactKeys(found.result.text, work.parts.env));
+      return endOf(found.result, undefined);
+    }
     if (found.state === "running") return follow(found.command, work.signal);
     const isSure = boot !== undefined && toolbox.boot.isSame(boot);
     return found.state === "never_started" && isSure

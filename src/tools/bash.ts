@@ -66,6 +66,7 @@ export function bashTool(options: BashOptions): Tool {
       });
       switch (found.state) {
         case "finished":
+          context.onOutput(found.result.text);
           return { ...commandOutput(found.result, timeoutMs, false), durationMs: found.result.durationMs };
         case "running": {
           const result = await untilDone(found.command, context.signal);

@@ -42,8 +42,9 @@ export class ScriptedSession implements Session {
     return () => this.#listeners.delete(listener);
   }
 
-  async takeUpCalls(): Promise<void> {
+  async takeUpCalls(): Promise<boolean> {
     this.done.push("take up calls");
+    return false;
   }
 
   calls() {

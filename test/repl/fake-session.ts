@@ -68,8 +68,9 @@ export class FakeSession implements Session {
     return () => this.#listeners.delete(listener);
   }
 
-  async takeUpCalls(): Promise<void> {
+  async takeUpCalls(): Promise<boolean> {
     this.done.push("take up calls");
+    return false;
   }
 
   calls(): CallRow[] {
