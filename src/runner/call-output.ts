@@ -16,7 +16,6 @@ const BEHIND_BYTES_MAX = 4 * CHUNK_BYTES;
 export class CallOutput {
   readonly #path: string;
   readonly #live: LiveOutput;
-  readonly #buffer = Buffer.alloc(CHUNK_BYTES);
   #decoder: Decoder = createDecoder();
   #position: number;
 
@@ -51,11 +50,12 @@ export class CallOutput {
   }
 
   #take(file: number, until: number): void {
+    const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(CHUNK_BYTES, until - this.#position)));
     while (this.#position < until) {
-      const bytes = readSync(file, this.#buffer, 0, Math.min(CHUNK_BYTES, until - this.#position), this.#position);
+      const bytes = readSync(file, buffer, 0, Math.min(buffer.length, until - this.#position), this.#position);
       if (bytes === 0) return;
       this.#position += bytes;
-      this.#live.push(this.#decoder.decode(this.#buffer.subarray(0, bytes)));
+      this.#live.push(this.#decoder.decode(buffer.subarray(0, bytes)));
     }
   }
 }

@@ -2,6 +2,7 @@ import { existsSync, type FSWatcher, watch, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { PerdureError } from "../errors.js";
+import { isSameBoot } from "./boot-id.js";
 import {
   type CallStatus,
   callPaths,
@@ -191,7 +192,9 @@ export class LocalCommand implements RunningCommand {
       await delay(5);
     }
     await endTree(this.#tree, graceMs);
-    void delay(STATUS_GRACE_MS, undefined, { ref: false }).then(() => this.#resolve("unending"));
+    // Nothing in the background is left to be waited for.
+    if (this.hasEnded) this.#runner?.line.end();
+    else void delay(STATUS_GRACE_MS, undefined, { ref: false }).then(() => this.#resolve("unending"));
   }
 
   /** The command has not started, and never will. */
@@ -234,6 +237,8 @@ export class LocalCommand implements RunningCommand {
     const written = outputText(folder, typeof end === "object" ? end.restBytes : 0);
     const { output } = callPaths(folder);
     const isKept = written.omittedBytes > 0 && !isTemporary && existsSync(output);
+    const run = readRun(folder);
+    if (typeof run === "object" && isSameBoot(run.boot)) this.#tree.notBefore = Number(run.start);
     const pids = livingProcesses(this.#tree);
     this.#hangUp(pids.length);
     return {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** A command and everything it started. */
@@ -7,6 +7,8 @@ export interface ProcessTree {
   pid: number | undefined;
   /** The value of the variable PERDURE_CALL, unique to this tree: it finds children that left the group (`setsid`). */
   mark: string;
+  /** When its runner started, in the kernel's ticks: what is older than that is none of it and is not looked into. */
+  notBefore?: number | undefined;
   /** The main process has been waited for: a process with its pid is from now on another one. */
   leaderEnded: boolean;
 }
@@ -24,7 +26,8 @@ export function livingProcesses(tree: ProcessTree): number[] {
   const isRecycled = tree.leaderEnded && table.some((row) => row.pid === tree.pid);
   for (const row of table) {
     const inSession = !isRecycled && (row.group === tree.pid || row.session === tree.pid);
-    if (inSession || hasMark(row.pid, tree.mark)) found.add(row.pid);
+    const isYoung = row.start >= (tree.notBefore ?? 0);
+    if (inSession || (isYoung && hasMark(row.pid, tree.mark))) found.add(row.pid);
   }
   for (let before = -1; before !== found.size; ) {
     before = found.size;
@@ -85,6 +88,7 @@ interface ProcessRow {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
+  readonly start: number;
 }
 
 /** Undefined where there is no /proc. */
@@ -107,19 +111,30 @@ function processRow(pid: number): ProcessRow | undefined {
   const stat = readProc(`/proc/${pid}/stat`)?.toString("latin1");
   if (stat === undefined) return undefined;
   // The name in parentheses may hold anything, parentheses too.
-  const [state, parent, group, session] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state, parent, group, session] = fields;
   if (state === "Z" || state === "X") return undefined;
-  return { pid, parent: Number(parent), group: Number(group), session: Number(session) };
+  return { pid, parent: Number(parent), group: Number(group), session: Number(session), start: Number(fields[19]) };
 }
 
 function hasMark(pid: number, mark: string): boolean {
   return readProc(`/proc/${pid}/environ`)?.includes(`${MARK_VARIABLE}=${mark}`) ?? false;
 }
 
+/** One for all: a buffer of its own for each of some hundred small files costs more than reading them. */
+const buffer = Buffer.allocUnsafeSlow(65_536);
+
 /** Undefined for a process that has ended meanwhile or is another user's. */
 function readProc(path: string): Buffer | undefined {
   try {
-    return readFileSync(path);
+    const file = openSync(path, "r");
+    try {
+      const bytes = readSync(file, buffer);
+      if (bytes < buffer.length) return buffer.subarray(0, bytes);
+      return Buffer.concat([Buffer.from(buffer), readFileSync(file)]);
+    } finally {
+      closeSync(file);
+    }
   } catch {
     return undefined;
   }

@@ -307,7 +307,7 @@ describe("!command", () => {
     await talk(again, "MARK-1", "Answer 2.");
     await quit(again);
     expect(server.requests[1]?.text).toMatch(
-      /MARK-0[\s\S]*the person ran a command[\s\S]*MARK-41\nMARK-42\n\(exit code 0\)[\s\S]*MARK-1/,
+      /MARK-0[\s\S]*the person ran a command[\s\S]*MARK-41\nMARK-42\n\n\(exit code 0\)[\s\S]*MARK-1/,
     );
     expect(linesIn(home, "ran.txt")).toEqual(["began", "ended"]);
   });
