@@ -14,7 +14,7 @@ export async function closeCall(
 ): Promise<void> {
   state.record(result);
   agent.emitter.emit({ type: "call_result", callId: result.callId, name: result.name, result });
-  const isSaved = await save(agent, state, { signal }).then(
+  const isSaved = await save(agent, state, { signal, mustBeDurable: true }).then(
     () => true,
     () => false,
   );

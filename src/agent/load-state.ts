@@ -13,6 +13,6 @@ export async function loadState(store: Store, id: string, options: RestoreOption
   const record = await store.read(id);
   if (record === undefined) throw notFoundError(id);
   const state = State.fromRecord(id, record, options);
-  bindStore(state, store);
+  bindStore(state, store).hasDraft = record.draft !== undefined;
   return state;
 }

@@ -4,11 +4,15 @@ import type { AgentEvent } from "../agent/events.js";
 import { SignalAbort, UserInterrupt } from "../agent/interrupt.js";
 import { permissionPolicy } from "../agent/permission-policy.js";
 import type { State } from "../agent/state.js";
-import { codeOf, PerdureError, problemOf } from "../errors.js";
+import { PerdureError } from "../errors.js";
 import { redactKeys } from "../model/default-models.js";
 import { callRows } from "./call-rows.js";
+import { eventNotice } from "./event-notices.js";
 import { LazyModel } from "./lazy-model.js";
+import { type ProblemParts, problemParts } from "./problem-parts.js";
 import { Questions } from "./questions.js";
+import { RecoveringStore } from "./recovering-store.js";
+import { SaveStatus } from "./save-status.js";
 import type { CallRow, PermissionAnswer, Session, SessionEvent, SessionInfo, ShutdownReason } from "./session.js";
 import type { SessionParts } from "./session-parts.js";
 import type { ShellWork } from "./shell-command.js";
@@ -19,6 +23,8 @@ import { openToolbox, type Toolbox } from "./toolbox.js";
 export class LocalSession implements Session {
   readonly #parts: SessionParts;
   readonly #state: State;
+  readonly #store: RecoveringStore;
+  readonly #saveStatus: SaveStatus;
   readonly #listeners = new Set<(event: SessionEvent) => void>();
   readonly #questions = new Questions((event) => this.#emit(event));
   #cwd: string;
@@ -30,8 +36,6 @@ export class LocalSession implements Session {
   #work: Promise<void> | undefined;
   #controller: AbortController | undefined;
   #shutdown: Promise<void> | undefined;
-  /** A save failed: what is only in memory is written on leaving, if the disk lets it. */
-  #dirty = false;
   #saving: Promise<unknown> = Promise.resolve();
   #closed = false;
   #early: SessionEvent[] = [];
@@ -45,6 +49,18 @@ export class LocalSession implements Session {
     this.#state = state;
     this.#openShell = state.openShell;
     this.#cwd = cwd;
+    this.#store = new RecoveringStore({
+      store: parts.store,
+      state,
+      recovered: ({ from, id, problem }) =>
+        this.#emit({ type: "recovered", from, id, text: recoveredText(from, id, problem) }),
+      snapshotFailed: (problem) => this.#emit({ type: "notice", text: snapshotFailedText(problem) }),
+    });
+    this.#saveStatus = new SaveStatus({
+      state,
+      emit: (event) => this.#emit(event),
+      retry: () => this.#save().catch((error: unknown) => this.#report(error)),
+    });
     this.#model = new LazyModel(model, parts.openModel);
     this.#agent = this.#makeAgent(undefined);
   }
@@ -52,12 +68,13 @@ export class LocalSession implements Session {
   get info(): SessionInfo {
     const state = this.#state;
     return {
-      id: state.id,
+      id: this.#store.id,
       name: state.name,
       task: state.task,
       model: this.#model.name,
       cwd: this.#cwd,
       saved: state.savedLength > 0,
+      unsaved: this.#saveStatus.unsaved,
       createdAt: state.createdAt,
       updatedAt: state.updatedAt,
       messageCount: state.messageCount,
@@ -110,6 +127,8 @@ export class LocalSession implements Session {
     this.#recordFolder();
     this.#state.record({ kind: "continued" });
     await this.#save();
+    // It would go on by itself again and again, each time it is resumed.
+    if (this.#saveStatus.unsaved !== undefined) return false;
     this.#startTurn();
     return true;
   }
@@ -127,7 +146,6 @@ export class LocalSession implements Session {
         await this.#makeAgent({ ...toolbox, tools: toolbox.everyTool }).recover(this.#state, { signal });
       }
       if (start !== undefined) {
-        this.#emit({ type: "shell_taken_up", command: start.command });
         const { takeUpShellCommand } = await import("./shell-command.js");
         await takeUpShellCommand(this.#shellWork(toolbox, signal), start);
       }
@@ -155,17 +173,8 @@ export class LocalSession implements Session {
   }
 
   #shellWork(toolbox: Toolbox, signal: AbortSignal): ShellWork {
-    return {
-      parts: this.#parts,
-      state: this.#state,
-      toolbox,
-      cwd: this.#cwd,
-      signal,
-      save: () => this.#save(),
-      onOutput: (chunk) => this.#emit({ type: "shell_output", chunk }),
-      onEnd: ({ exitCode, outcome }) =>
-        this.#emit({ type: "shell_end", exitCode, ...(outcome === undefined ? {} : { outcome }) }),
-    };
+    const [state, cwd, env] = [this.#state, this.#cwd, this.#parts.env];
+    return { state, toolbox, cwd, env, signal, save: () => this.#save(), emit: (event) => this.#emit(event) };
   }
 
   async interrupt(): Promise<void> {
@@ -210,12 +219,14 @@ export class LocalSession implements Session {
     this.#closed = true;
     await this.idle();
     await this.#saving;
+    this.#saveStatus.stop();
     try {
-      if (this.#dirty) await this.#save();
+      if (this.#saveStatus.unsaved !== undefined) await this.#save();
     } finally {
       if (this.#toolbox !== undefined) await (await this.#toolbox).runner.endAll();
-      await this.#parts.store.unlock(this.#state.id);
+      await this.#store.unlock();
     }
+    this.#saveStatus.throwUnsaved();
   }
 
   #save(): Promise<void> {
@@ -274,6 +285,7 @@ export class LocalSession implements Session {
 
   async #end(reason: ShutdownReason, withinMs: number): Promise<void> {
     this.#closed = true;
+    this.#saveStatus.stop();
     const leavesCalls = reason === "SIGHUP" && this.#parts.hangup !== "end";
     this.#controller?.abort(new SignalAbort(reason, { leavesCalls }));
     const ended = (async () => {
@@ -282,7 +294,7 @@ export class LocalSession implements Session {
       const graceMs = Math.min(500, withinMs / 4);
       const runs = leavesCalls ? toolbox?.runner.leaveAll(graceMs) : toolbox?.runner.endAll(graceMs);
       await Promise.all([this.idle(), this.#saving, runs]);
-      if (this.#dirty) await this.#save();
+      if (this.#saveStatus.unsaved !== undefined) await this.#save();
     })();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
@@ -292,8 +304,9 @@ export class LocalSession implements Session {
       await Promise.race([ended, late]);
     } finally {
       clearTimeout(timer);
-      await this.#parts.store.unlock(this.#state.id);
+      await this.#store.unlock();
     }
+    this.#saveStatus.throwUnsaved();
   }
 
   killAll(): void {
@@ -301,15 +314,17 @@ export class LocalSession implements Session {
   }
 
   #openToolbox(): Promise<Toolbox> {
-    this.#toolbox ??= openToolbox(this.#parts, this.#state.id).then((toolbox) => {
-      this.#runner = toolbox.runner;
-      return toolbox;
-    });
+    this.#toolbox ??= openToolbox(this.#parts, this.#state.id, (callId) => this.#store.callPath(callId)).then(
+      (toolbox) => {
+        this.#runner = toolbox.runner;
+        return toolbox;
+      },
+    );
     return this.#toolbox;
   }
 
   #makeAgent(toolbox: Toolbox | undefined): Agent {
-    const { store, permissions } = this.#parts;
+    const { permissions } = this.#parts;
     return new Agent({
       name: "chat",
       model: this.#model,
@@ -318,7 +333,8 @@ export class LocalSession implements Session {
         this.tools.map((tool) => tool.name),
       ),
       tools: toolbox?.tools ?? [],
-      store,
+      store: this.#store,
+      onSaveFailed: "continue",
       permissions: [
         permissionPolicy({
           mode: permissions.mode,
@@ -328,25 +344,22 @@ export class LocalSession implements Session {
         }),
       ],
       onEvent: (event: AgentEvent) => {
-        if (event.type === "saved" || event.type === "save_failed") this.#dirty = event.type === "save_failed";
-        this.#emit(event);
-        if (event.type === "trimmed") this.#emit({ type: "notice", text: trimmedNotice(event) });
+        if (event.type !== "draft_failed") this.#emit(event);
+        this.#saveStatus.see(event);
+        const text = eventNotice(event);
+        if (text !== undefined) this.#emit({ type: "notice", text });
       },
       context: {
         cwd: this.#cwd,
-        outputPath: (callId) => store.callPath(this.#state.id, callId),
+        outputPath: (callId) => this.#store.callPath(callId),
         ...(toolbox === undefined ? {} : { boot: toolbox.boot }),
       },
     });
   }
 
   #report(error: unknown): void {
-    this.#emit({
-      type: "error",
-      problem: redactKeys(problemOf(error), this.#parts.env),
-      fix: error instanceof Error && "fix" in error && typeof error.fix === "string" ? error.fix : undefined,
-      code: codeOf(error),
-    });
+    const { problem, fix, code } = problemParts(error);
+    this.#emit({ type: "error", problem: redactKeys(problem, this.#parts.env), fix, code });
   }
 
   /** What happened while opening: for the first listener, when there is one. */
@@ -363,11 +376,15 @@ export class LocalSession implements Session {
   }
 }
 
-function busy(problem: string, fix: string): PerdureError {
-  return new PerdureError({ code: "SESSION_BUSY", problem, fix });
+function recoveredText(from: string, id: string, problem: string): string {
+  return `${problem}; it is left as it is, and this conversation goes on, saved whole, as ${id} ("recovered ${from}")`;
 }
 
-function trimmedNotice({ bytesMax, omittedBytes }: Extract<AgentEvent, { type: "trimmed" }>): string {
-  const kib = (bytes: number) => `${Math.max(1, Math.round(bytes / 1024))} KiB`;
-  return `the conversation has become too large for the model: it is now sent at most ${kib(bytesMax)} of each message and result (${kib(omittedBytes)} less); the history keeps everything`;
+function snapshotFailedText({ problem, fix }: ProblemParts): string {
+  const what = `the messages are saved, but not the summary that lists show: ${problem}`;
+  return fix === undefined ? what : `${what} (${fix})`;
+}
+
+function busy(problem: string, fix: string): PerdureError {
+  return new PerdureError({ code: "SESSION_BUSY", problem, fix });
 }

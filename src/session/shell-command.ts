@@ -4,6 +4,7 @@ import type { State } from "../agent/state.js";
 import { hasCode, problemOf } from "../errors.js";
 import { redactKeys } from "../model/default-models.js";
 import type { CommandResult, RunningCommand } from "../runner/runner.js";
+import type { SessionEvent } from "./session.js";
 import type { SessionParts } from "./session-parts.js";
 import type { Toolbox } from "./toolbox.js";
 
@@ -12,26 +13,25 @@ const TIMEOUT_MS = 24 * 60 * 60 * 1000;
 const OUTPUT_BYTES_MAX = 256 * 1024 * 1024;
 
 export interface ShellWork {
-  readonly parts: SessionParts;
   readonly state: State;
   readonly toolbox: Toolbox;
   readonly cwd: string;
+  /** Holds the keys that are taken out of what a command prints. */
+  readonly env: SessionParts["env"];
   readonly signal: AbortSignal;
-  /** Durable on return. */
+  /** Durable on return, unless saving fails, which is told. */
   save(): Promise<void>;
-  /** Without keys. */
-  onOutput(chunk: string): void;
-  onEnd(end: ShellEnd): void;
+  emit(event: SessionEvent): void;
 }
 
-export type ShellEnd = Pick<HistoryEntry<"shell">, "output" | "exitCode" | "outcome" | "durationMs">;
+type ShellEnd = Pick<HistoryEntry<"shell">, "output" | "exitCode" | "outcome" | "durationMs">;
 
 /** The person's own command: no permission is asked, its time is the person's, Ctrl+C ends the whole tree. */
 export async function runShellCommand(work: ShellWork, command: string): Promise<void> {
   const { state, toolbox, cwd } = work;
   const callId = `shell_${state.history.length}`;
   state.record({ kind: "shell_started", callId, command, boot: toolbox.boot.id });
-  // Durable before it starts: a later process takes it up.
+  // Durable before it starts: a later process takes it up. A disk that is full keeps no person from making room.
   await work.save();
   const running = toolbox.runner.start(callId, {
     command,
@@ -40,7 +40,7 @@ export async function runShellCommand(work: ShellWork, command: string): Promise
     timeoutMs: TIMEOUT_MS,
     folder: toolbox.callFolder(callId),
     outputBytesMax: OUTPUT_BYTES_MAX,
-    onOutput: (chunk) => work.onOutput(redactKeys(chunk, work.parts.env)),
+    onOutput: (chunk) => show(work, chunk),
   });
   await finish(work, callId, command, () => follow(running, work.signal));
 }
@@ -49,13 +49,14 @@ export async function runShellCommand(work: ShellWork, command: string): Promise
 export async function takeUpShellCommand(work: ShellWork, start: HistoryEntry<"shell_started">): Promise<void> {
   const { callId, command, boot } = start;
   const { toolbox } = work;
+  work.emit({ type: "shell_taken_up", command });
   await finish(work, callId, command, async () => {
     const found = await toolbox.runner.attach(callId, {
       folder: toolbox.callFolder(callId),
-      onOutput: (chunk) => work.onOutput(redactKeys(chunk, work.parts.env)),
+      onOutput: (chunk) => show(work, chunk),
     });
     if (found.state === "finished") {
-      work.onOutput(redactKeys(found.result.text, work.parts.env));
+      show(work, found.result.text);
       return endOf(found.result, undefined);
     }
     if (found.state === "running") return follow(found.command, work.signal);
@@ -64,6 +65,10 @@ export async function takeUpShellCommand(work: ShellWork, start: HistoryEntry<"s
       ? { output: closingText.notStarted, exitCode: null, outcome: "not_run" }
       : { output: closingText.unknown, exitCode: null, outcome: "unknown" };
   });
+}
+
+function show(work: ShellWork, chunk: string): void {
+  work.emit({ type: "shell_output", chunk: redactKeys(chunk, work.env) });
 }
 
 async function finish(
@@ -79,10 +84,13 @@ async function finish(
   // It goes on without this process: the next one takes it up.
   if (end === undefined) return;
   const { output, exitCode, outputFile, ...more } = { outputFile: undefined, ...end };
-  work.state.addShell(command, redactKeys(output, work.parts.env), exitCode, { callId, ...more });
-  if (more.outcome !== undefined) work.onOutput(`${output}\n`);
-  work.onEnd(end);
+  work.state.addShell(command, redactKeys(output, work.env), exitCode, { callId, ...more });
+  const { outcome } = more;
+  if (outcome !== undefined) show(work, `${output}\n`);
+  work.emit({ type: "shell_end", exitCode, ...(outcome === undefined ? {} : { outcome }) });
   await work.save();
+  // Until its output is durable it may have to be taken up again.
+  if (work.state.savedLength < work.state.history.length) return;
   await work.toolbox.runner.settle(work.toolbox.callFolder(callId), outputFile !== undefined);
 }
 

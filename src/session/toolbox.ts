@@ -18,7 +18,11 @@ export interface Toolbox {
 }
 
 /** Loads the tools (zod, execa and all): at the first turn or command, never before the prompt. */
-export async function openToolbox(parts: SessionParts, stateId: string): Promise<Toolbox> {
+export async function openToolbox(
+  parts: SessionParts,
+  stateId: string,
+  callPath: (callId: string) => string,
+): Promise<Toolbox> {
   const [{ LocalRunner, bootId, isSameBoot, toolEnvironment }, { builtinTools }] = await Promise.all([
     import("../runner/local-runner.js"),
     import("../tools/index.js"),
@@ -32,7 +36,7 @@ export async function openToolbox(parts: SessionParts, stateId: string): Promise
     everyTool,
     tools: parts.permissions.mode === "no-tools" ? [] : everyTool,
     boot: { id: bootId(), isSame: isSameBoot },
-    callFolder: (callId) => dirname(parts.store.callPath(stateId, callId)),
+    callFolder: (callId) => dirname(callPath(callId)),
   };
 }
 

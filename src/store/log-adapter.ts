@@ -73,10 +73,18 @@ export class LogAdapter implements Adapter<LogDocument> {
     return { entries, stamp, damage };
   }
 
-  /** Opens the log to write to it. `known`: what the snapshot says, so that only what came after it must be read. */
-  async open(known: SnapshotDocument): Promise<void> {
+  /**
+   * Opens the log to write to it. `known`: what the snapshot says, so that only what came after it must be read. `asRead`:
+   * nobody may have written since the last read, for what follows that would be taken for written already.
+   */
+  async open(known: SnapshotDocument, asRead: boolean): Promise<void> {
     if (this.file !== undefined) return;
     this.end = await this.findEnd(known);
+    const seqRead = this.lastRead?.end.seqNext;
+    if (asRead && seqRead !== undefined && seqRead !== this.end.seqNext) {
+      const change = `has ${this.end.seqNext} entries where we read ${seqRead}`;
+      throw stateChangedOutside(this.id, this.path, change);
+    }
     const file = await naming(this.path, () => this.disk.open(this.path, "append"));
     try {
       if (this.end.wholeBytes < this.end.sizeBytes) await naming(this.path, () => this.setTailAside(file));

@@ -1,13 +1,14 @@
 import { Low } from "lowdb";
 import { hasCode } from "../errors.js";
 import { createState } from "./create-state.js";
+import { DraftFile } from "./draft-file.js";
 import { deletedFolderPath, statePaths } from "./layout.js";
 import { type HeldLock, isHeld } from "./lock.js";
 import { emptyLog, LogAdapter } from "./log-adapter.js";
 import { FORMAT } from "./log-line.js";
 import { readState } from "./read-state.js";
 import { noSnapshot, SnapshotAdapter } from "./snapshot-adapter.js";
-import type { Entry, SavedRecord, Snapshot } from "./store.js";
+import type { Draft, Entry, SavedRecord, Snapshot } from "./store.js";
 import { naming, StateLockedError, seqGap, stateChangedOutside, stateNotFound } from "./store-errors.js";
 import type { StoreParts } from "./store-parts.js";
 
@@ -21,9 +22,12 @@ export class StateFiles {
   private readonly log;
   private readonly snapshotAdapter;
   private readonly snapshot;
+  private readonly draftFile;
   private lastInLine: Promise<unknown> = Promise.resolve();
   private held: HeldLock | undefined;
   private opened = false;
+  /** Read since we have the lock: from then on only we write. */
+  private readLocked = false;
 
   constructor(
     private readonly store: StoreParts,
@@ -34,6 +38,7 @@ export class StateFiles {
     this.log = new Low(this.logAdapter, emptyLog);
     this.snapshotAdapter = new SnapshotAdapter(store.disk, this.paths.snapshot);
     this.snapshot = new Low(this.snapshotAdapter, noSnapshot);
+    this.draftFile = new DraftFile(store.disk, this.paths.draft);
   }
 
   create(entries: readonly Entry[], snapshot: Snapshot | undefined, clock: () => number): Promise<void> {
@@ -58,8 +63,18 @@ export class StateFiles {
     });
   }
 
-  read(): Promise<SavedRecord | undefined> {
-    return readState(this.store.disk, this.paths, this.logAdapter);
+  async read(): Promise<SavedRecord | undefined> {
+    const { held } = this;
+    const record = await readState(this.store.disk, this.paths, this.logAdapter);
+    this.readLocked = held !== undefined && held === this.held;
+    return record;
+  }
+
+  writeDraft(draft: Draft | undefined): Promise<void> {
+    return this.inLine(async () => {
+      await this.takeLock();
+      await (draft === undefined ? this.draftFile.remove() : this.draftFile.write(draft));
+    });
   }
 
   lock(): Promise<void> {
@@ -109,7 +124,9 @@ export class StateFiles {
     const lock = this.held;
     this.held = undefined;
     this.opened = false;
+    this.readLocked = false;
     this.snapshot.data = noSnapshot;
+    await this.draftFile.close();
     await this.logAdapter.close();
     await lock?.release();
   }
@@ -122,7 +139,7 @@ export class StateFiles {
     await naming(this.paths.folder, () => disk.protect(this.paths.folder));
     await this.snapshot.read();
     await this.snapshotAdapter.removeLeftovers();
-    await this.logAdapter.open(this.snapshot.data);
+    await this.logAdapter.open(this.snapshot.data, this.readLocked);
     stamps.see(Math.max(this.snapshot.data.stamp, this.logAdapter.stamp));
     this.opened = true;
   }

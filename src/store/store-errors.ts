@@ -1,3 +1,4 @@
+import os from "node:os";
 import { codeOf, hasCode, PerdureError, problemOf } from "../errors.js";
 import type { LockOwner } from "./lock.js";
 
@@ -87,9 +88,10 @@ export function seqGap(id: string, expected: number, got: number): PerdureError 
 
 /** A failed disk call, with the path in its message. It keeps the system's code (ENOSPC, EACCES, …). */
 export function diskError(cause: unknown, path: string): unknown {
-  const code = codeOf(cause);
+  const code = isQuotaUsedUp(cause) ? "EDQUOT" : codeOf(cause);
   if (cause instanceof PerdureError || code === undefined) return cause;
-  return new PerdureError({ code, problem: `${path}: ${reasonOf(cause)}`, fix: fixFor(code, path), cause });
+  const reason = code === "EDQUOT" ? "EDQUOT: the disk quota is used up" : reasonOf(cause);
+  return new PerdureError({ code, problem: `${path}: ${reason}`, fix: fixFor(code, path), cause });
 }
 
 /** Runs disk calls about one path, so that what fails names it. */
@@ -99,6 +101,11 @@ export async function naming<T>(path: string, calls: () => Promise<T>): Promise<
   } catch (error) {
     throw diskError(error, path);
   }
+}
+
+/** Node knows no name for it: `Unknown system error -122`. */
+function isQuotaUsedUp(cause: unknown): boolean {
+  return cause instanceof Error && "errno" in cause && cause.errno === -os.constants.errno.EDQUOT;
 }
 
 function fixFor(code: string, path: string): string {
