@@ -24,6 +24,8 @@ const END_GRACE_MS = 500;
 /** How often the files are looked at: at most, and at least where nothing announces a change. */
 const LOOK_MS_MIN = 20;
 const LOOK_MS_MAX = 500;
+/** In this time no machine gives out all its process numbers. */
+const YOUNG_MS = 1000;
 /** For the runner to say how a command ended that is surely gone. */
 const STATUS_GRACE_MS = 2000;
 
@@ -49,6 +51,7 @@ export class LocalCommand implements RunningCommand {
   readonly #startedAt = performance.now();
   #runner: StartedRunner | undefined;
   #isOurs = false;
+  #isLeft = false;
   #ending: Promise<void> | undefined;
   #watcher: FSWatcher | undefined;
   #interval: NodeJS.Timeout | undefined;
@@ -74,7 +77,8 @@ export class LocalCommand implements RunningCommand {
     const { folder, isTemporary } = folderFor(spec);
     const mark = newMark(folder);
     const command = new LocalCommand({ folder, isTemporary, fromByte: 0 }, mark, spec.onOutput);
-    command.#start(spec, mark, shell);
+    // Whoever ends it in the same breath prevents it.
+    queueMicrotask(() => command.#start(spec, mark, shell));
     return command;
   }
 
@@ -108,12 +112,14 @@ export class LocalCommand implements RunningCommand {
 
   /** Stops following it: it goes on under its runner, and `done` stays open. */
   leave(): void {
+    this.#isLeft = true;
     this.#stopLooking();
     this.#runner?.process.unref();
     this.#runner?.line.destroy();
   }
 
   #start(spec: CommandSpec, mark: string, shell: string | undefined): void {
+    if (this.#ending !== undefined || this.#isLeft) return;
     try {
       const runner = startRunner(this.#place.folder, mark, spec, shell);
       this.#runner = runner;
@@ -239,7 +245,8 @@ export class LocalCommand implements RunningCommand {
     const isKept = written.omittedBytes > 0 && !isTemporary && existsSync(output);
     const run = readRun(folder);
     if (typeof run === "object" && isSameBoot(run.boot)) this.#tree.notBefore = Number(run.start);
-    const pids = livingProcesses(this.#tree);
+    const isYoung = performance.now() - this.#startedAt < YOUNG_MS && this.#runner !== undefined;
+    const pids = livingProcesses(isYoung ? { ...this.#tree, numbersFrom: this.#runner?.process.pid } : this.#tree);
     this.#hangUp(pids.length);
     return {
       ...endOf(end, this.#ending !== undefined),

@@ -93,7 +93,7 @@ export class LocalRunner implements Runner {
   }
 
   #keep(command: LocalCommand): LocalCommand {
-    // It was on its way when everything else was left.
+    // On its way when everything else was left: it does not start any more.
     if (this.#isLeft) {
       command.leave();
       return command;

@@ -9,6 +9,8 @@ export interface ProcessTree {
   mark: string;
   /** When its runner started, in the kernel's ticks: what is older than that is none of it and is not looked into. */
   notBefore?: number | undefined;
+  /** Its runner's number, while the tree is so young that no number of it can be smaller. */
+  numbersFrom?: number | undefined;
   /** The main process has been waited for: a process with its pid is from now on another one. */
   leaderEnded: boolean;
 }
@@ -20,7 +22,7 @@ export const MARK_VARIABLE = "PERDURE_CALL";
  * its mark, and the children of all these. Elsewhere: the group's leader stands for the whole group.
  */
 export function livingProcesses(tree: ProcessTree): number[] {
-  const table = processTable();
+  const table = processTable(smallestNumber(tree));
   if (table === undefined) return tree.pid !== undefined && signalPid(-tree.pid, 0) ? [tree.pid] : [];
   const found = new Set<number>();
   const isRecycled = tree.leaderEnded && table.some((row) => row.pid === tree.pid);
@@ -91,13 +93,20 @@ interface ProcessRow {
   readonly start: number;
 }
 
+/** Numbers are given out in order, until they begin anew. */
+function smallestNumber({ numbersFrom }: ProcessTree): number {
+  if (numbersFrom === undefined) return 0;
+  const last = Number(readProc("/proc/loadavg")?.toString("latin1").split(" ")[4]);
+  return last >= numbersFrom ? numbersFrom : 0;
+}
+
 /** Undefined where there is no /proc. */
-function processTable(): ProcessRow[] | undefined {
+function processTable(pidMin: number): ProcessRow[] | undefined {
   if (process.platform !== "linux") return undefined;
   const rows: ProcessRow[] = [];
   try {
     for (const name of readdirSync("/proc")) {
-      if (!/^\d+$/.test(name)) continue;
+      if (!/^\d+$/.test(name) || Number(name) < pidMin) continue;
       const row = processRow(Number(name));
       if (row !== undefined) rows.push(row);
     }

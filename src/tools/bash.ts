@@ -39,16 +39,17 @@ export function bashTool(options: BashOptions): Tool {
     run: async ({ command, timeoutMs = options.timeoutMs ?? TIMEOUT_MS }, context) => {
       if (command.includes("\0")) throw new ToolError("a command cannot hold a NUL character");
       context.signal.throwIfAborted();
-      const running = options.runner.start(context.callId, {
-        command,
-        cwd: await workingFolder(context.cwd),
-        env: { ...options.env, CHAT_CONVERSATION: context.stateId },
-        timeoutMs,
-        folder: folderOf(context),
-        outputBytesMax: OUTPUT_BYTES_MAX,
-        onOutput: (chunk) => context.onOutput(chunk),
-      });
+      const cwd = await workingFolder(context.cwd);
       try {
+        const running = options.runner.start(context.callId, {
+          command,
+          cwd,
+          env: { ...options.env, CHAT_CONVERSATION: context.stateId },
+          timeoutMs,
+          folder: folderOf(context),
+          outputBytesMax: OUTPUT_BYTES_MAX,
+          onOutput: (chunk) => context.onOutput(chunk),
+        });
         return commandOutput(await untilDone(running, context.signal), timeoutMs, context.signal.aborted);
       } catch (error) {
         if (hasCode(error, "COMMAND_NOT_STARTED", "COMMAND_LOST")) {
