@@ -14,8 +14,21 @@ export type EntryBody =
    * context: a half-written step. `missing` names entries that could not be read. Both ends are inclusive.
    */
   | { kind: "notice"; text: string; skip?: SeqRange; missing?: SeqRange[] }
-  /** A command the person ran with `!`; its output is part of the conversation. */
-  | { kind: "shell"; command: string; output: string; exitCode: number | null }
+  /** A command of the person's is about to start. Durable before it does. `boot`: see call_started. */
+  | { kind: "shell_started"; callId: string; command: string; boot?: string }
+  /**
+   * A command the person ran with `!`; its output is part of the conversation. `outcome`: nobody knows how it ended, or it
+   * did not run.
+   */
+  | {
+      kind: "shell";
+      command: string;
+      output: string;
+      exitCode: number | null;
+      callId?: string;
+      outcome?: "unknown" | "not_run";
+      durationMs?: number;
+    }
   | { kind: "run_start"; agent: AgentSummary }
   | { kind: "request"; model: string }
   /** `cutOff`: why the reply is not whole. A cut-off reply has text and no calls. */
@@ -28,8 +41,11 @@ export type EntryBody =
       finish: FinishReason;
       cutOff?: string;
     }
-  /** The call is about to start. Durable before it does. */
-  | { kind: "call_started"; callId: string; name: string }
+  /**
+   * The call is about to start. Durable before it does. `boot` names this run of the machine: after a restart a file that is
+   * missing proves nothing.
+   */
+  | { kind: "call_started"; callId: string; name: string; boot?: string }
   | {
       kind: "result";
       callId: string;
@@ -40,6 +56,7 @@ export type EntryBody =
       durationMs?: number;
       omittedBytes?: number;
       outputFile?: string;
+      exitCode?: number | null;
     }
   | { kind: "compaction"; summary: string; keepFrom: number; model: string; usage: Usage }
   /** The model refused the context as too large: every item before this one is shortened to `bytesMax` for it. */

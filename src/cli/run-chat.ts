@@ -5,6 +5,7 @@ import type { Session } from "../session/session.js";
 import type { SessionParts } from "../session/session-parts.js";
 import { FileStore } from "../store/file-store.js";
 import type { ChatArguments } from "./arguments.js";
+import { readConfig } from "./config.js";
 import { EndSignals } from "./end-signals.js";
 import { folders } from "./folders.js";
 import { NO_LOCK_WARNING, withOffers } from "./locked.js";
@@ -36,6 +37,7 @@ async function converse(args: ChatArguments): Promise<number> {
   const places = folders(env, platform, args.store);
   const work = workingFolder(args.cwd, env.HOME);
   const system = args.system === undefined ? undefined : await readSystemText(args.system);
+  const config = readConfig(places.config);
   await checkWritable(places.store);
   if (args.noLock) process.stderr.write(`${NO_LOCK_WARNING}\n`);
   const models = new ModelChoice({ args, env, interactive, configFolder: places.config });
@@ -52,6 +54,7 @@ async function converse(args: ChatArguments): Promise<number> {
     cwdGiven: args.cwd !== undefined,
     env,
     name: args.start.kind === "new" ? args.name : undefined,
+    hangup: config.hangup,
     permissions: {
       mode: permissionMode(args, interactive),
       allow: args.permissions.allow,

@@ -42,7 +42,17 @@ export async function runSubcommand(args: SubcommandArguments): Promise<number> 
       const { runDelete } = await import("./delete.js");
       const isTerminal = stdin.isTTY === true && stdout.isTTY === true;
       const ask = async (question: string) => (await import("./questions.js")).askYesNo(question);
-      return runDelete({ store, ids: args.ids, yes: args.yes, ask: isTerminal ? ask : undefined, stdout, stderr });
+      const { endCommands, livingCommands } = await import("../session/running-calls.js");
+      const running = { list: (id: string) => livingCommands(store, id), end: (id: string) => endCommands(store, id) };
+      return runDelete({
+        store,
+        running,
+        ids: args.ids,
+        yes: args.yes,
+        ask: isTerminal ? ask : undefined,
+        stdout,
+        stderr,
+      });
     }
   }
 }

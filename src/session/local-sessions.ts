@@ -7,6 +7,7 @@ import { findState, latestState } from "./find-state.js";
 import { forkState } from "./fork-state.js";
 import { LocalSession } from "./local-session.js";
 import { resumeView } from "./resume-view.js";
+import { endCommands, livingCommands } from "./running-calls.js";
 import type { Session, Sessions } from "./session.js";
 import type { SessionParts } from "./session-parts.js";
 
@@ -43,7 +44,7 @@ export class LocalSessions implements Sessions {
     const id = ref === undefined ? latestState(rows).id : await this.#lockById(ref);
     await store.lock(id);
     try {
-      const state = await loadState(store, id);
+      const state = await loadState(store, id, { openCalls: "keep" });
       const { cwd, notices } = await resumeView(state, this.#parts);
       const model = await this.#parts.modelFor(state.model);
       const session = new LocalSession(this.#parts, state, model, cwd);
@@ -82,9 +83,20 @@ export class LocalSessions implements Sessions {
     return findState(await this.#parts.store.list(), ref);
   }
 
+  runningIn(id: string): Promise<string[]> {
+    return livingCommands(this.#parts.store, id);
+  }
+
   async delete(ref: string): Promise<SavedState> {
     const row = findState(await this.#parts.store.list(), ref, { damaged: "allow" });
-    await this.#parts.store.delete(row.id);
+    const { store } = this.#parts;
+    await store.lock(row.id);
+    try {
+      await endCommands(store, row.id);
+      await store.delete(row.id);
+    } finally {
+      await store.unlock(row.id);
+    }
     return row;
   }
 }

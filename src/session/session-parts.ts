@@ -19,6 +19,8 @@ export interface SessionParts {
   readonly permissions: PermissionSettings;
   /** Adds to an error of resuming what a person can do about it here. */
   explain?(error: unknown): unknown;
+  /** Whether what runs ends with a terminal that goes away (SIGHUP). Default: keep. */
+  readonly hangup?: "keep" | "end";
 }
 
 export interface PermissionSettings {

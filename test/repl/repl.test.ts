@@ -486,7 +486,7 @@ describe("resuming", () => {
     );
     await terminal.shows("reply 9\n\ngoing on with the turn that was cut off (Ctrl+C stops it)\ncontinued");
     await terminal.shows(/continued\n\n> next\nyou said: next/);
-    expect(session.done).toEqual(["continueCutOff", "send next"]);
+    expect(session.done).toEqual(["take up calls", "continueCutOff", "send next"]);
     expect(terminal.screen).not.toContain("question 6");
   });
 
@@ -496,7 +496,7 @@ describe("resuming", () => {
     session.cutOff = true;
     const { terminal } = start({ session, resumed: true, wait: true, firstMessage: "next" });
     await terminal.shows("you said: next");
-    expect(session.done).toEqual(["send next"]);
+    expect(session.done).toEqual(["take up calls", "send next"]);
   });
 });
 

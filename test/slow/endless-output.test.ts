@@ -6,6 +6,7 @@ import { LocalRunner } from "../../src/runner/local-runner.js";
 
 const MEBIBYTE = 1024 * 1024;
 let folder: string;
+let calls = 0;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "perdure-endless-"));
 });
@@ -19,7 +20,7 @@ async function watched(command: string, timeoutMs: number) {
   }, 20);
   try {
     const spec = { command, cwd: folder, env: { PATH: process.env.PATH ?? "" }, timeoutMs, onOutput: () => {} };
-    const output = { outputPath: join(folder, "output.txt"), outputBytesMax: 256 * MEBIBYTE };
+    const output = { folder: join(folder, String(++calls)), outputBytesMax: 256 * MEBIBYTE };
     const result = await new LocalRunner().start(command, { ...spec, ...output }).done;
     return { result, rssPeakBytes };
   } finally {
