@@ -70,11 +70,13 @@ export type EntryBody =
   | { kind: "folder"; cwd: string }
   /** A cut-off turn is about to go on by itself; once per turn. */
   | { kind: "continued" }
+  /** The entries before it were copied from another conversation, which goes its own way since. */
+  | { kind: "forked"; from: string }
   | { kind: "finish"; answer: JsonValue }
   /** A failed step. `step`: request, compaction, ask, run. */
   | { kind: "error"; step: string; message: string; code?: string }
   | { kind: "run_end"; reason: string }
-  /** In memory only: the place of an entry that was lost to damage. Never saved. */
+  /** The place of an entry that was lost to damage. In memory only, but for a copy: there it holds the place. */
   | { kind: "missing" };
 
 /** Positions in history, both ends inclusive. */
@@ -114,4 +116,6 @@ export const STOPPED = {
   denied: "denied",
   error: "error",
   returned: "returned",
+  /** A copy was made while the run was under way; it may go on in the original. */
+  forked: "forked",
 } as const;

@@ -28,6 +28,7 @@ const checks: Record<EntryKind, Check> = {
   renamed: (entry) => isText(entry.name),
   folder: (entry) => isText(entry.cwd),
   continued: () => true,
+  forked: (entry) => isText(entry.from),
   finish: (entry) => entry.answer !== undefined,
   error: (entry) => isText(entry.step) && isText(entry.message),
   run_end: (entry) => isText(entry.reason),

@@ -4,6 +4,7 @@ import { hasCode, PerdureError } from "../errors.js";
 import type { SavedState } from "../store/store.js";
 import { printableLine } from "../text/printable.js";
 import { findState, latestState } from "./find-state.js";
+import { forkState } from "./fork-state.js";
 import { LocalSession } from "./local-session.js";
 import { resumeView } from "./resume-view.js";
 import { endCommands, livingCommands } from "./running-calls.js";
@@ -24,6 +25,20 @@ export class LocalSessions implements Sessions {
   }
 
   async resume(ref: string | undefined): Promise<Session> {
+    try {
+      return await this.#resume(ref);
+    } catch (error) {
+      throw this.#parts.explain?.(error) ?? error;
+    }
+  }
+
+  /** A copy of a conversation, gone on with; the original may be open elsewhere, and is not touched. */
+  async fork(ref: string | undefined, name?: string): Promise<Session> {
+    const id = await forkState(this.#parts.store, ref, name === undefined ? {} : { name });
+    return this.#resume(id);
+  }
+
+  async #resume(ref: string | undefined): Promise<Session> {
     const { store } = this.#parts;
     const rows = ref === undefined ? await store.list() : [];
     const id = ref === undefined ? latestState(rows).id : await this.#lockById(ref);

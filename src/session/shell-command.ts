@@ -121,7 +121,9 @@ function endOf(result: CommandResult, reason: unknown): ShellEnd & { outputFile?
   const notes = [
     ...(reason === undefined || leavesCalls(reason) ? [] : [`(${endingOf(reason).text})`]),
     ...(result.timedOut ? ["(ended: its time was over)"] : []),
-    ...(outputFile === undefined ? [] : [`(whole output: ${outputFile})`]),
+    ...(outputFile === undefined
+      ? []
+      : [`(${result.totalBytes > OUTPUT_BYTES_MAX ? "the beginning of the output" : "whole output"}: ${outputFile})`]),
   ];
   const output = notes.length === 0 ? text : `${text}${separator}${notes.join("\n")}`;
   return { output, exitCode, durationMs, ...(outputFile === undefined ? {} : { outputFile }) };

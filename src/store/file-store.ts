@@ -1,6 +1,7 @@
 import type { Disk } from "./disk.js";
 import { callOutputPath } from "./layout.js";
 import { type TakeLock, takeLock } from "./lock.js";
+import { noLock } from "./no-lock.js";
 import { nodeDisk } from "./node-disk.js";
 import { SharedStore } from "./shared-store.js";
 import { checkStateId } from "./state-id.js";
@@ -11,6 +12,11 @@ export interface FileStoreOptions {
   clock?: () => number;
   /** Another disk, for tests of faults. */
   disk?: Disk;
+  /**
+   * none: nothing keeps a second process from writing to the same conversation, for a disk that knows no locks. Its writes are
+   * noticed before the next one of ours (STATE_CHANGED_OUTSIDE).
+   */
+  lock?: "kernel" | "none";
   /** Another way to lock, for a disk that is none. */
   takeLock?: TakeLock;
 }
@@ -33,7 +39,7 @@ export class FileStore implements Store {
     const disk = options.disk ?? nodeDisk;
     this.key = disk.realpath(root);
     this.clock = options.clock ?? Date.now;
-    this.shared = SharedStore.of(disk, this.key, options.takeLock ?? takeLock);
+    this.shared = SharedStore.of(disk, this.key, options.takeLock ?? (options.lock === "none" ? noLock : takeLock));
   }
 
   /**

@@ -99,7 +99,7 @@ function writeOwner(fd: number): void {
   }
 }
 
-function readOwner(path: string): LockOwner | undefined {
+export function readOwner(path: string): LockOwner | undefined {
   try {
     const value: unknown = JSON.parse(fs.readFileSync(path, "utf8"));
     if (!isJsonObject(value) || typeof value.pid !== "number" || typeof value.since !== "string") return undefined;

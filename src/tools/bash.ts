@@ -102,6 +102,13 @@ async function untilDone(running: RunningCommand, signal: AbortSignal): Promise<
   }
 }
 
+/** What the file holds: all of the output, or its beginning. */
+function whichBytes(totalBytes: number): string {
+  const bytes = (count: number) => `${count.toLocaleString("en-US")} bytes`;
+  if (totalBytes <= OUTPUT_BYTES_MAX) return `whole output, ${bytes(totalBytes)}`;
+  return `the first ${bytes(OUTPUT_BYTES_MAX)} of ${bytes(totalBytes)} of output`;
+}
+
 /** `stopped`: the run was stopped, and who closes the call says so. */
 function commandOutput(result: CommandResult, timeoutMs: number, stopped: boolean): ToolOutput {
   const notes: string[] = [];
@@ -119,7 +126,7 @@ function commandOutput(result: CommandResult, timeoutMs: number, stopped: boolea
     notes.push(`${processes}: ${pids.length === 1 ? "pid" : "pids"} ${some}`);
   }
   if (result.outputFile !== undefined) {
-    notes.push(`whole output, ${result.totalBytes.toLocaleString("en-US")} bytes: ${result.outputFile}`);
+    notes.push(`${whichBytes(result.totalBytes)}: ${result.outputFile}`);
   }
   const output = result.text === "" && notes.length === 0 ? "(no output)" : result.text;
   const separator = output === "" || output.endsWith("\n") ? "" : "\n";

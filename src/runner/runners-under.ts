@@ -1,0 +1,48 @@
+import fs from "node:fs";
+import path from "node:path";
+import { hasCode } from "../errors.js";
+
+const GONE = " (deleted)";
+
+/** A process that works in a folder of calls, as the runner of a call does. */
+export interface FoundRunner {
+  readonly pid: number;
+  /** The call's folder, absolute; it may be gone. */
+  readonly folder: string;
+  readonly isGone: boolean;
+}
+
+/** The runners of calls that live under a store's folder, one for each call. Reads /proc: nothing elsewhere than on Linux. */
+export function runnersUnder(root: string): FoundRunner[] {
+  const found = new Map<string, FoundRunner>();
+  for (const name of pids()) {
+    const cwd = workingFolderOf(name);
+    if (cwd === undefined || !cwd.startsWith(root + path.sep)) continue;
+    const isGone = cwd.endsWith(GONE);
+    const folder = isGone ? cwd.slice(0, -GONE.length) : cwd;
+    const [, calls, call, ...more] = path.relative(root, folder).split(path.sep);
+    if (calls !== "calls" || call === undefined || more.length > 0) continue;
+    const pid = Number(name);
+    const known = found.get(folder);
+    // Its first process is the one to name.
+    if (known === undefined || pid < known.pid) found.set(folder, { pid, folder, isGone });
+  }
+  return [...found.values()];
+}
+
+function pids(): string[] {
+  try {
+    return fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "EACCES")) return [];
+    throw error;
+  }
+}
+
+function workingFolderOf(pid: string): string | undefined {
+  try {
+    return fs.readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return undefined; // It ended, or is somebody else's.
+  }
+}
