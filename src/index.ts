@@ -8,7 +8,7 @@ import { FileStore as FileStoreOnDisk } from "./store/file-store.js";
 
 export { abortOnSignal } from "./abort-on-signal.js";
 export { Agent, type AgentOptions } from "./agent/agent.js";
-export type { StepOptions } from "./agent/agent-core.js";
+export type { BootIdentity, StepOptions } from "./agent/agent-core.js";
 export type { AskOptions } from "./agent/ask.js";
 export { BaseStore as Store } from "./agent/base-store.js";
 export type { Clock } from "./agent/clock.js";

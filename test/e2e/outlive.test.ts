@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHome, type Home } from "../support/chat.js";
 import { quit, ready, say, talk } from "../support/conversation.js";
 import { call, calls, type ModelServer, startModelServer, text } from "../support/model-server.js";
-import { processesWith } from "../support/processes.js";
+import { endProcess, processesWith } from "../support/processes.js";
 import type { Terminal } from "../support/terminal.js";
 import { until } from "../support/until.js";
 
@@ -209,7 +209,7 @@ describe("a command that runs when the chat is killed", () => {
     const chat = home.open(["--yes"]);
     await runTool(home, chat);
     await killHard(chat);
-    for (const { pid } of processesWith(home.folder)) process.kill(pid, "SIGKILL");
+    for (const { pid } of processesWith(home.folder)) endProcess(pid);
     await nothingLeft(home);
     const again = home.open(["--resume", "--wait"]);
     await again.waitFor("may or may not have run");
