@@ -1,5 +1,5 @@
 import path from "node:path";
-import { hasCode } from "../errors.js";
+import { removeHidden } from "./create-state.js";
 import { DELETED_PREFIX, NEW_PREFIX } from "./layout.js";
 import { isHeld } from "./lock.js";
 import type { StoreParts } from "./store-parts.js";
@@ -7,7 +7,7 @@ import type { StoreParts } from "./store-parts.js";
 /** What a delete that was cut off left. It is out of the list already; failing to remove it now harms nobody. */
 export async function removeDeleted({ disk, root }: StoreParts, names: readonly string[]): Promise<void> {
   for (const name of names) {
-    if (name.startsWith(DELETED_PREFIX)) await disk.remove(path.join(root, name)).catch(() => undefined);
+    if (name.startsWith(DELETED_PREFIX)) await removeHidden(disk, root, path.join(root, name)).catch(() => undefined);
   }
 }
 
@@ -21,9 +21,9 @@ export async function removeHalfMade({ disk, root, takeLock }: StoreParts, names
       if (disk.stat(path.join(folder, "lock")) === undefined) continue;
       const lock = await takeLock(path.join(folder, "lock"));
       if (!isHeld(lock)) continue;
-      await disk.remove(folder).finally(() => lock.release());
-    } catch (error) {
-      if (!hasCode(error, "ENOENT", "ENOTDIR", "EACCES", "EPERM", "LOCK_UNAVAILABLE", "EROFS")) throw error;
+      await removeHidden(disk, root, folder).finally(() => lock.release());
+    } catch {
+      // Whatever keeps it there: it is hidden, and the next process tries again.
     }
   }
 }

@@ -66,7 +66,8 @@ export class LogAdapter implements Adapter<LogDocument> {
   }
 
   async read(): Promise<LogDocument> {
-    const options = this.unackedBytes > 0 ? { limitBytes: this.ackedBytes } : {};
+    const asidePath = () => this.asidePath();
+    const options = this.unackedBytes > 0 ? { limitBytes: this.ackedBytes, asidePath } : { asidePath };
     const contents = await readLog(this.disk, this.path, this.id, options);
     const { entries, damage, version, seqNext, stamp, wholeBytes, sizeBytes, needsNewline } = contents;
     this.lastRead = { end: { seqNext, stamp, wholeBytes, sizeBytes, needsNewline }, version };
@@ -158,14 +159,19 @@ export class LogAdapter implements Adapter<LogDocument> {
       return this.lastRead.end;
     }
     const end = await readingLog(this.disk, this.path, (file) => endSinceSnapshot(file, this.path, this.id, known));
-    return end ?? readLog(this.disk, this.path, this.id, { keepEntries: false });
+    return end ?? readLog(this.disk, this.path, this.id, { onEntry: () => undefined });
+  }
+
+  /** Never the same name twice. */
+  private asidePath(): string {
+    let number = 1;
+    while (this.disk.stat(`${this.path}.torn-${number}`) !== undefined) number++;
+    return `${this.path}.torn-${number}`;
   }
 
   private async setTailAside(file: DiskFile): Promise<void> {
     const tail = await readRange(file, this.end.wholeBytes, this.end.sizeBytes);
-    let number = 1;
-    while (this.disk.stat(`${this.path}.torn-${number}`) !== undefined) number++;
-    const aside = await this.disk.open(`${this.path}.torn-${number}`, "create");
+    const aside = await this.disk.open(this.asidePath(), "create");
     try {
       await aside.write(tail, 0);
       await aside.sync();

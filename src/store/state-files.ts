@@ -1,11 +1,11 @@
 import { Low } from "lowdb";
 import { hasCode } from "../errors.js";
-import { createState } from "./create-state.js";
+import { createState, type HalfMade, removeHidden } from "./create-state.js";
 import { deletedFolderPath, statePaths } from "./layout.js";
 import { type HeldLock, isHeld } from "./lock.js";
 import { emptyLog, LogAdapter } from "./log-adapter.js";
 import { FORMAT } from "./log-line.js";
-import { readState } from "./read-state.js";
+import { isStateFolder, readState } from "./read-state.js";
 import { noSnapshot, SnapshotAdapter } from "./snapshot-adapter.js";
 import type { Entry, SavedRecord, Snapshot } from "./store.js";
 import { naming, StateLockedError, seqGap, stateChangedOutside, stateNotFound } from "./store-errors.js";
@@ -22,6 +22,7 @@ export class StateFiles {
   private readonly snapshotAdapter;
   private readonly snapshot;
   private lastInLine: Promise<unknown> = Promise.resolve();
+  private halfMade: HalfMade | undefined;
   private held: HeldLock | undefined;
   private opened = false;
 
@@ -41,7 +42,10 @@ export class StateFiles {
       const { disk } = this.store;
       // Ours, but removed from outside.
       if (this.held !== undefined && disk.stat(this.paths.folder) === undefined) await this.letGo();
-      this.held = await createState(this.store, this.id, entries, snapshot, clock);
+      await this.undoHalfMade();
+      this.held = await createState(this.store, this.id, entries, snapshot, clock, (halfMade) => {
+        this.halfMade = halfMade;
+      });
     });
   }
 
@@ -77,15 +81,16 @@ export class StateFiles {
   delete(): Promise<void> {
     return this.inLine(async () => {
       const { disk, root } = this.store;
-      await this.takeLock();
+      await this.takeLock().catch((error: unknown) => {
+        if (!hasCode(error, "LOCK_NOT_A_FILE")) throw error;
+      });
       const aside = deletedFolderPath(root, this.id);
       try {
         await naming(this.paths.folder, () => disk.rename(this.paths.folder, aside));
-        await naming(root, () => disk.syncFolder(root));
       } finally {
         await this.letGo();
       }
-      await naming(aside, () => disk.remove(aside));
+      await removeHidden(disk, root, aside);
     });
   }
 
@@ -97,9 +102,10 @@ export class StateFiles {
 
   private async takeLock(): Promise<void> {
     if (this.held !== undefined) return;
+    await this.undoHalfMade();
     const { disk, root } = this.store;
     try {
-      if (disk.stat(this.paths.folder)?.isFolder !== true) throw stateNotFound(this.id, root);
+      if (!isStateFolder(disk, this.paths.folder)) throw stateNotFound(this.id, root);
       const lock = await this.store.takeLock(this.paths.lock);
       if (!isHeld(lock)) throw new StateLockedError(this.id, lock.owner);
       this.held = lock;
@@ -108,7 +114,14 @@ export class StateFiles {
     }
   }
 
+  private async undoHalfMade(): Promise<void> {
+    await this.halfMade?.undo();
+    this.halfMade = undefined;
+  }
+
   private async letGo(): Promise<void> {
+    await this.halfMade?.leave();
+    this.halfMade = undefined;
     const lock = this.held;
     this.held = undefined;
     this.opened = false;

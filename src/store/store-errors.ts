@@ -1,4 +1,5 @@
 import { codeOf, hasCode, PerdureError, problemOf } from "../errors.js";
+import { NOT_A_FILE } from "./disk.js";
 import type { LockOwner } from "./lock.js";
 
 /** Another process (or another store object with a lock of its own) is the conversation's one writer. */
@@ -23,6 +24,16 @@ export function lockUnavailable(path: string, reason: string): PerdureError {
     code: "LOCK_UNAVAILABLE",
     problem: `${path} cannot be locked: ${reason}`,
     fix: "keep the store in a folder on a local disk, and install the npm package koffi or util-linux (flock)",
+  });
+}
+
+/** A folder, FIFO or device is where the lock file should be: nobody can hold such a lock. */
+export function lockNotAFile(path: string): PerdureError {
+  return new PerdureError({
+    code: "LOCK_NOT_A_FILE",
+    problem: `${path} is not a file, so the conversation cannot be locked`,
+    fix: "remove it, then try again",
+    example: `rm -r ${path}`,
   });
 }
 
@@ -61,10 +72,8 @@ export function stateDamaged(path: string, problem: string): PerdureError {
 export function stateUnreadable(path: string, cause: unknown): PerdureError {
   return new PerdureError({
     code: "STATE_UNREADABLE",
-    problem: `${path} cannot be read: ${reasonOf(cause)}`,
-    fix: hasCode(cause, "EACCES", "EPERM")
-      ? `make it readable for you: chmod -R u+rwX ${path}`
-      : "check the disk it is on",
+    problem: `${path} cannot be read: ${hasCode(cause, NOT_A_FILE, "EISDIR") ? "it is not a file" : reasonOf(cause)}`,
+    fix: unreadableFix(cause, path),
     cause,
   });
 }
@@ -101,12 +110,21 @@ export async function naming<T>(path: string, calls: () => Promise<T>): Promise<
   }
 }
 
+function unreadableFix(cause: unknown, path: string): string {
+  if (hasCode(cause, "EACCES", "EPERM")) return `make it readable for you: chmod -R u+rwX ${path}`;
+  if (hasCode(cause, NOT_A_FILE, "EISDIR"))
+    return "move it away and put the file in its place, or delete the conversation";
+  if (hasCode(cause, "ELOOP")) return "remove the link, or let it lead somewhere";
+  return "check the disk it is on";
+}
+
 function fixFor(code: string, path: string): string {
   if (code === "ENOSPC" || code === "EDQUOT")
     return "free some space on that disk; what is not saved yet is saved then";
   if (code === "EACCES" || code === "EPERM") return `make it writable for you, for example: chmod -R u+rwX ${path}`;
   if (code === "EROFS") return "use a folder on a disk that can be written to";
   if (code === "ENOTDIR" || code === "EEXIST") return "use a folder for the store; a file is in the way";
+  if (code === NOT_A_FILE) return "move it away";
   if (code === "EMFILE" || code === "ENFILE")
     return "unlock conversations that are no longer written to, or raise ulimit -n";
   return "check the disk it is on";

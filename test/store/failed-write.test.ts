@@ -149,11 +149,40 @@ describe("when a conversation cannot be made", () => {
     await expect(create()).rejects.toMatchObject({ code: fault.code });
     expect(await store.read("a")).toBeUndefined();
     expect(await store.list()).toEqual([]);
-    expect((await readdir(store.key)).filter((name) => name !== ".stamp")).toEqual([]);
+    // Hidden files may wait until their new name is durable.
+    expect((await readdir(store.key)).filter((name) => !name.startsWith("."))).toEqual([]);
     disk.faults.clear();
     await create();
     expect(await seqs(store, "a")).toEqual([0, 1]);
     await store.unlock("a");
+    expect((await readdir(store.key)).sort()).toEqual([".stamp", "a"]);
+  });
+
+  it("and cannot be hidden again either: the one who made it goes on, everybody else sees it whole", async () => {
+    const { store, disk } = await faultyStore();
+    disk.faults.add({ call: "syncFolder", path: /perdure-test-[^/]*$/, code: "EIO" });
+    const noWayBack: Fault = { call: "rename", path: /\.new-a-/, code: "EIO" };
+    disk.faults.add(noWayBack);
+    const create = () => store.write("a", entries(0, 2), snapshot(), { create: true });
+    for (let attempt = 0; attempt < 2; attempt++) await expect(create()).rejects.toMatchObject({ code: "EIO" });
+    expect(await asOthersSee(store).list()).toMatchObject([{ id: "a", historyLength: 2 }]);
+    await expect(asOthersSee(store).lock("a")).rejects.toMatchObject({ code: "STATE_LOCKED" });
+    disk.faults.clear();
+    await create();
+    await store.write("a", [entry(2)], undefined);
+    await store.unlock("a");
+    expect(await seqs(asOthersSee(store), "a")).toEqual([0, 1, 2]);
+    expect((await readdir(store.key)).sort()).toEqual([".stamp", "a"]);
+  });
+
+  it("is made all the same when what others left behind cannot be looked through", async () => {
+    const { store, disk } = await faultyStore();
+    disk.faults.add({ call: "list", path: /perdure-test-[^/]*$/, code: "EIO" });
+    await store.write("a", entries(0, 1), snapshot(), { create: true });
+    await store.write("a", entries(0, 2), undefined);
+    await store.unlock("a");
+    disk.faults.clear();
+    expect(await seqs(store, "a")).toEqual([0, 1]);
   });
 
   it("syncs the files, their folder and the store's folder before it returns, in that order", async () => {
@@ -161,7 +190,7 @@ describe("when a conversation cannot be made", () => {
     await store.write("a", [entry(0)], snapshot(), { create: true });
     await store.unlock("a");
     const named = disk.calls
-      .filter((call) => !call.includes(".stamp"))
+      .filter((call) => !call.includes(".stamp") && !call.startsWith("list"))
       .map((call) =>
         call
           .replace(store.key, "")
