@@ -36,6 +36,31 @@ const lazyImports = {
   },
 };
 
+/**
+ * Modules of Node that no start needs, and what src/ calls of them: loaded with the first call. `node:crypto` takes 7 ms,
+ * `node:child_process` 2. A name that is not listed here fails the build.
+ */
+const lateModules = new Map([
+  ["node:child_process", ["spawn"]],
+  ["node:crypto", ["createHash", "randomBytes", "randomInt", "randomUUID"]],
+]);
+
+const lateNodeModules = {
+  name: "late-node-modules",
+  setup(plugin) {
+    plugin.onResolve({ filter: /^node:/ }, ({ path, kind, importer }) => {
+      const isOurs = kind === "import-statement" && importer.startsWith(join(root, "src"));
+      return isOurs && lateModules.has(path) ? { path, namespace: "late" } : undefined;
+    });
+    plugin.onLoad({ filter: /.*/, namespace: "late" }, ({ path }) => ({
+      contents: lateModules
+        .get(path)
+        .map((name) => `export const ${name} = (...args) => require("${path}").${name}(...args);`)
+        .join("\n"),
+    }));
+  },
+};
+
 const built = new Set();
 for (;;) {
   const next = [...entries].find(([name]) => !built.has(name));
@@ -59,7 +84,7 @@ for (;;) {
     banner: { js: "const __bundleUrl=require('node:url').pathToFileURL(__filename).href;" },
     // import() becomes require(): no ESM loader is started, and default exports keep their meaning.
     supported: { "dynamic-import": false },
-    plugins: [lazyImports],
+    plugins: [lazyImports, lateNodeModules],
     logLevel: "warning",
   });
 }

@@ -42,6 +42,8 @@ export type EntryBody =
       outputFile?: string;
     }
   | { kind: "compaction"; summary: string; keepFrom: number; model: string; usage: Usage }
+  /** The model refused the context as too large: every item before this one is shortened to `bytesMax` for it. */
+  | { kind: "trimmed"; bytesMax: number }
   /** The top-level keys of `data` that changed. */
   | { kind: "data"; set: JsonObject; removed: string[] }
   | { kind: "ask"; prompt: string; answer: JsonValue; model: string; usage: Usage }

@@ -19,6 +19,7 @@ const checks: Record<EntryKind, Check> = {
   result: (entry) => isText(entry.callId) && isText(entry.text),
   compaction: (entry) =>
     isText(entry.summary) && entry.summary.trim() !== "" && isPosition(entry.keepFrom) && entry.keepFrom <= entry.seq,
+  trimmed: (entry) => isPosition(entry.bytesMax) && entry.bytesMax >= 256,
   data: (entry) => isObject(entry.set) && isTexts(entry.removed),
   ask: (entry) => isText(entry.prompt) && entry.answer !== undefined,
   permission: (entry) => isRule(entry.rule),

@@ -25,6 +25,8 @@ export type AgentEvent =
       readonly name: string;
       readonly result: Extract<EntryBody, { kind: "result" }>;
     }
+  /** The model refused the request as too large; items over `bytesMax` are now shortened in what it is sent. */
+  | { readonly type: "trimmed"; readonly bytesMax: number; readonly omittedBytes: number }
   | { readonly type: "compacted"; readonly summary: string }
   /** A different agent than the one that saved it resumes this State; `changes` maps a part to [saved, current]. */
   | {

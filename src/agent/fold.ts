@@ -8,6 +8,7 @@ import {
   shellMessage,
   summaryMessage,
   toolResult,
+  trimmed,
   userMessage,
   validCalls,
 } from "./valid-context.js";
@@ -43,10 +44,15 @@ interface OpenCalls {
  *
  * What arrives while a request runs or calls are open waits and is placed after the reply or the last result: a call
  * and its result are never torn apart.
+ *
+ * Of a long history only the end is folded at first, from `tailStart` on: what is asked on opening a conversation follows
+ * from it. The rest is folded when the context itself is wanted (20,000 messages: 40 ms later than the prompt).
  */
 export class ContextFold {
   readonly #history: readonly HistoryEntry[];
   #length = 0;
+  /** Only the end of the history is folded: what was placed is not all there is. */
+  #isTail = false;
   #placed: Placed[] = [];
   #waiting: Placed[] = [];
   #open: OpenCalls | undefined;
@@ -75,10 +81,17 @@ export class ContextFold {
       this.#restart([...this.#skips, ...skips]);
       return;
     }
-    this.#take(from);
+    if (this.#isTail && this.#history.slice(from).some(needsWhole)) {
+      this.#restart(this.#skips);
+      return;
+    }
+    const tail = from === 0 ? tailStart(this.#history) : 0;
+    if (tail > 0) this.#isTail = true;
+    this.#take(Math.max(from, tail));
   }
 
   get context(): ModelMessage[] {
+    this.#completeTail();
     this.#context ??= fromUser(
       [...this.#placed, ...this.#openMessages(), ...this.#waiting].map((placed) => placed.message),
     );
@@ -87,6 +100,7 @@ export class ContextFold {
 
   /** Every message with the position that compaction may keep from. Calls that are open come last. */
   get positions(): readonly { readonly message: ModelMessage; readonly seq: number }[] {
+    this.#completeTail();
     return this.#placed;
   }
 
@@ -111,9 +125,14 @@ export class ContextFold {
     return this.#answer;
   }
 
+  #completeTail(): void {
+    if (this.#isTail) this.#restart(this.#skips);
+  }
+
   /** A half-written step turned out to be one: what was folded from it is folded again without it. */
   #restart(skips: SeqRange[]): void {
     this.#skips = skips;
+    this.#isTail = false;
     this.#placed = [];
     this.#waiting = [];
     this.#open = undefined;
@@ -171,6 +190,9 @@ export class ContextFold {
       case "result":
         this.#result(entry);
         return;
+      case "trimmed":
+        this.#placed = this.#placed.map((placed) => ({ ...placed, message: trimmed(placed.message, entry.bytesMax) }));
+        break;
       case "compaction":
         this.#compact(entry);
         return;
@@ -284,4 +306,28 @@ function fromUser(messages: ModelMessage[]): ModelMessage[] {
   const first = messages[0];
   if (first === undefined || first.role === "user") return messages;
   return [noticeMessage("the beginning of this conversation could not be read"), ...messages];
+}
+
+/**
+ * From where a fold comes to the same end as from the beginning, but for what was placed: the second last whole reply
+ * without calls. After it no call is open, no request runs and nothing waits; and the last such reply decides anew what
+ * the last word is. 0 when there is no such place.
+ */
+function tailStart(history: readonly HistoryEntry[]): number {
+  let replies = 0;
+  for (let seq = history.length - 1; seq > 0; seq -= 1) {
+    const entry = history[seq];
+    if (entry === undefined) continue;
+    if (needsWhole(entry)) return 0;
+    if (entry.kind !== "reply" || entry.cutOff !== undefined || !isReplayable(entry)) continue;
+    replies += 1;
+    if (replies === 2) return seq;
+  }
+  return 0;
+}
+
+/** What an entry means depends on all before it: ids that are taken, or what a summary replaces. */
+function needsWhole(entry: HistoryEntry): boolean {
+  if (entry.kind === "compaction") return true;
+  return entry.kind === "reply" && Array.isArray(entry.calls) && entry.calls.length > 0;
 }

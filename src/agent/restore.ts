@@ -24,10 +24,10 @@ const gapMax = 10_000_000;
 /** What a State is made of, from a store's record. Nothing is written. */
 export function restore(id: string, record: SavedRecord): Restored {
   const { snapshot } = record;
-  const { history, notices, missing, malformed, turn } = placeEntries(id, record.entries);
+  const { history, notices, missing, malformed, unreplayed, turn } = placeEntries(id, record.entries);
   const savedLength = history.length;
   const skips = notices.flatMap((notice) => (notice.skip === undefined ? [] : [notice.skip]));
-  const isSkipped = (seq: number) => skips.some((range) => range.from <= seq && seq <= range.to);
+  const isSkipped = (seq: number) => skips.length > 0 && skips.some((range) => range.from <= seq && seq <= range.to);
 
   const covered = snapshot !== undefined && isLength(snapshot.historyLength) ? snapshot.historyLength : undefined;
   const unreplayable = malformed.filter((seq) => !isSkipped(seq));
@@ -52,7 +52,7 @@ export function restore(id: string, record: SavedRecord): Restored {
   for (let seq = 0; seq <= replayed; seq += 1) {
     if (seq === Math.min(covered ?? -1, replayed) && snapshot !== undefined) overlaySnapshot(facts, snapshot);
     const entry = history[seq];
-    if (entry !== undefined && seq < replayed && isReplayable(entry) && !isSkipped(seq)) facts.apply(entry);
+    if (entry !== undefined && seq < replayed && !unreplayed.has(seq) && !isSkipped(seq)) facts.apply(entry);
   }
   if (covered === undefined && snapshot !== undefined) overlaySnapshot(facts, snapshot);
   // Turns count on from the last one there was, also when its steps are left out.
@@ -78,6 +78,8 @@ interface Placed {
   readonly notices: HistoryEntry<"notice">[];
   readonly missing: number[];
   readonly malformed: number[];
+  /** The malformed ones, and kinds that this version does not know. */
+  readonly unreplayed: ReadonlySet<number>;
   /** The highest of all. */
   readonly turn: number;
 }
@@ -88,6 +90,7 @@ function placeEntries(id: string, entries: readonly Entry[]): Placed {
   const notices: HistoryEntry<"notice">[] = [];
   const missing: number[] = [];
   const malformed: number[] = [];
+  const unreplayed = new Set<number>();
   let turn = 0;
   for (const entry of inOrder(entries)) {
     if (!isLength(entry.seq) || entry.seq < history.length) continue;
@@ -99,13 +102,14 @@ function placeEntries(id: string, entries: readonly Entry[]): Placed {
       history.push({ seq: history.length, at: entry.at, turn: entry.turn, kind: "missing" });
     }
     if (!isReplayable(entry)) {
+      unreplayed.add(entry.seq);
       if (isMalformed(entry)) malformed.push(entry.seq);
     } else if (entry.kind === "notice") notices.push(entry);
     if (typeof entry.turn === "number" && entry.turn > turn) turn = entry.turn;
     // A kind this version does not know is kept as it is; whoever reads history switches on `kind`.
     history.push(entry as HistoryEntry);
   }
-  return { history, notices, missing, malformed, turn };
+  return { history, notices, missing, malformed, unreplayed, turn };
 }
 
 function inOrder(entries: readonly Entry[]): readonly Entry[] {

@@ -1,4 +1,4 @@
-import { codeOf, problemOf } from "../errors.js";
+import { codeOf, hasCode, problemOf } from "../errors.js";
 import type { ModelRequest } from "../model/model.js";
 import { modelError } from "../model/model-error.js";
 import type { AgentCore, StepOptions } from "./agent-core.js";
@@ -11,6 +11,7 @@ import type { State } from "./state.js";
 import { callsPendingError, emptyError } from "./state-errors.js";
 import { beginStep } from "./step.js";
 import type { Tool } from "./tool.js";
+import { trimContext } from "./trim-context.js";
 import { callId, requestMessages } from "./valid-context.js";
 
 /** A reply that was cut off by a lost connection is asked for again so often. */
@@ -43,6 +44,7 @@ export async function think(
   for (let again = 0; ; again += 1) {
     const failure = await request(agent, state, { system: agent.system, tools }, signal, again < againMax);
     if (failure === undefined) break;
+    if (hasCode(failure, "MODEL_TOO_LARGE")) continue; // It is smaller now.
     const delayMs = againDelayMs * 2 ** again;
     agent.emitter.emit({ type: "retry", attempt: again + 1, delayMs, reason: problemOf(failure) });
     await agent.clock.sleep(delayMs, signal);
@@ -77,6 +79,10 @@ async function request(
     if (isRecorded) recordFailure(agent, state, received, failure, signal.aborted);
     else if (!signal.aborted) recordError(state, failure);
     if (isCut && mayAskAgain) {
+      await save(agent, state, { signal });
+      return failure;
+    }
+    if (isRecorded && !signal.aborted && hasCode(failure, "MODEL_TOO_LARGE") && trimContext(agent, state)) {
       await save(agent, state, { signal });
       return failure;
     }

@@ -73,6 +73,19 @@ export function requestMessages(context: readonly ModelMessage[]): ModelMessage[
   return last?.role === "assistant" ? [...context, { role: "user", text: "Continue." }] : [...context];
 }
 
+/** The message with every text of it shortened, head and tail kept. */
+export function trimmed(message: ModelMessage, bytesMax: number): ModelMessage {
+  if (message.role === "user") return { ...message, text: fitting(message.text, bytesMax) };
+  if (message.role === "tool") {
+    return {
+      ...message,
+      results: message.results.map((result) => ({ ...result, text: fitting(result.text, bytesMax) })),
+    };
+  }
+  const calls = message.calls.map((call) => ({ ...call, input: cutStrings(call.input, bytesMax) }));
+  return { ...message, text: fitting(message.text, bytesMax), calls };
+}
+
 function validName(name: string): string {
   if (namePattern.test(name)) return name;
   return name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "unnamed";

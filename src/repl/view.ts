@@ -65,6 +65,8 @@ export class TurnView {
         return this.#line(...this.#shell.push(event.chunk));
       case "shell_end":
         return this.#shellEnd(event.exitCode);
+      case "trimmed": // The session says it in words.
+        return [];
       case "compacted":
         return this.#line(line("the older part of the conversation is now a summary for the model", "dim"));
       case "agent_changed":

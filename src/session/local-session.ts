@@ -287,6 +287,7 @@ export class LocalSession implements Session {
       onEvent: (event: AgentEvent) => {
         if (event.type === "saved" || event.type === "save_failed") this.#dirty = event.type === "save_failed";
         this.#emit(event);
+        if (event.type === "trimmed") this.#emit({ type: "notice", text: trimmedNotice(event) });
       },
       context: { cwd: this.#cwd, outputPath: (callId) => store.callPath(this.#state.id, callId) },
     });
@@ -317,4 +318,9 @@ export class LocalSession implements Session {
 
 function busy(problem: string, fix: string): PerdureError {
   return new PerdureError({ code: "SESSION_BUSY", problem, fix });
+}
+
+function trimmedNotice({ bytesMax, omittedBytes }: Extract<AgentEvent, { type: "trimmed" }>): string {
+  const kib = (bytes: number) => `${Math.max(1, Math.round(bytes / 1024))} KiB`;
+  return `the conversation has become too large for the model: it is now sent at most ${kib(bytesMax)} of each message and result (${kib(omittedBytes)} less); the history keeps everything`;
 }

@@ -1,6 +1,6 @@
 import { loadState } from "../agent/load-state.js";
 import { State } from "../agent/state.js";
-import { PerdureError } from "../errors.js";
+import { hasCode, PerdureError } from "../errors.js";
 import type { SavedState } from "../store/store.js";
 import { printableLine } from "../text/printable.js";
 import { findState, latestState } from "./find-state.js";
@@ -25,18 +25,29 @@ export class LocalSessions implements Sessions {
   async resume(ref: string | undefined): Promise<Session> {
     const { store } = this.#parts;
     const rows = ref === undefined ? await store.list() : [];
-    const row = ref === undefined ? latestState(rows) : await this.find(ref);
-    await store.lock(row.id);
+    const id = ref === undefined ? latestState(rows).id : await this.#lockById(ref);
+    await store.lock(id);
     try {
-      const state = await loadState(store, row.id);
+      const state = await loadState(store, id);
       const { cwd, notices } = await resumeView(state, this.#parts);
       const model = await this.#parts.modelFor(state.model);
       const session = new LocalSession(this.#parts, state, model, cwd);
-      session.opened([...passedOver(rows, row), ...notices]);
+      session.opened([...passedOver(rows, id), ...notices]);
       return session;
     } catch (error) {
-      await store.unlock(row.id);
+      await store.unlock(id);
       throw error;
+    }
+  }
+
+  /** The id that a reference means, its lock taken when it is one: so only a name or a beginning needs the whole list. */
+  async #lockById(ref: string): Promise<string> {
+    try {
+      await this.#parts.store.lock(ref);
+      return ref;
+    } catch (error) {
+      if (!hasCode(error, "STATE_NOT_FOUND", "STATE_ID_INVALID")) throw error;
+      return (await this.find(ref)).id;
     }
   }
 
@@ -64,8 +75,9 @@ export class LocalSessions implements Sessions {
 }
 
 /** A newer conversation that cannot be read is not resumed, and the person must know that this one is not the newest. */
-function passedOver(rows: readonly SavedState[], row: SavedState): string[] {
+function passedOver(rows: readonly SavedState[], id: string): string[] {
+  const index = rows.findIndex((row) => row.id === id);
   return rows
-    .slice(0, rows.indexOf(row))
+    .slice(0, index)
     .map((newer) => `a newer conversation, ${newer.id}, cannot be resumed: ${printableLine(newer.problem ?? "")}`);
 }

@@ -79,7 +79,6 @@ export async function createState(
     await halfMade.undo().catch(() => onHalfMade(halfMade));
     throw error;
   }
-  await stamps.record();
   return lock;
 }
 

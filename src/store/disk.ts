@@ -7,9 +7,9 @@ export const NOT_A_FILE = "NOT_A_FILE";
  *
  * Everything made through it is owner-only (files 0600, folders 0700) whatever the umask.
  *
- * `stat` and `readSync` are synchronous on purpose: they are answered from memory in some microseconds, where a trip to
- * the thread pool costs 50 to 100. Whatever waits for the device (write, datasync, sync, rename, …) never blocks the event
- * loop: a screen goes on streaming while a slow disk syncs. See docs/decisions/010-asynchronous-fsync.md.
+ * `stat`, `readSync` and `writeSync` are synchronous on purpose: they are answered from memory in some microseconds, where
+ * a trip to the thread pool costs 50 to 100. Whatever waits for the device (write, datasync, sync, rename, …) never blocks
+ * the event loop: a screen goes on streaming while a slow disk syncs. See docs/decisions/006-asynchronous-sync.md.
  */
 export interface Disk {
   /**
@@ -39,6 +39,8 @@ export interface DiskFile {
   readSync(buffer: Uint8Array, position: number): number;
   /** All of it or an error (then part of it may be there). `position` is ignored by a file opened to append. */
   write(bytes: Uint8Array, position: number): Promise<void>;
+  /** For some bytes that need not be durable, over others that are there. */
+  writeSync(bytes: Uint8Array, position: number): void;
   truncate(sizeBytes: number): Promise<void>;
   /** The bytes and the size. */
   datasync(): Promise<void>;

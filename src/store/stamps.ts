@@ -18,7 +18,6 @@ export class Stamps {
   private file: DiskFile | undefined;
   private opening: Promise<void> | undefined;
   private scanned = false;
-  private recording: Promise<void> | undefined;
   private boot = "";
   private readonly buffer = Buffer.alloc(LENGTH_BYTES);
   /** What the file held last, and what that says. */
@@ -36,7 +35,7 @@ export class Stamps {
     if (stamp > this.highest) this.highest = stamp;
   }
 
-  /** The root exists. */
+  /** The stamp of a write that is about to be made; other processes know of it. The root exists. */
   async next(clock: () => number): Promise<number> {
     if (this.file === undefined) {
       this.opening ??= this.open().finally(() => {
@@ -46,15 +45,8 @@ export class Stamps {
     }
     this.see(this.readShared() ?? 0);
     this.highest = Math.max(Math.floor(clock()), this.highest + 1);
+    this.writeShared();
     return this.highest;
-  }
-
-  /** Tells other processes. Never rejects: without the file, the next process looks through the store. */
-  record(): Promise<void> {
-    this.recording ??= this.writeShared().finally(() => {
-      this.recording = undefined;
-    });
-    return this.recording;
   }
 
   private async open(): Promise<void> {
@@ -88,20 +80,16 @@ export class Stamps {
     }
   }
 
-  private async writeShared(): Promise<void> {
+  /** Never throws: without the file, the next process looks through the store. */
+  private writeShared(): void {
+    const bytes = Buffer.from(`${JSON.stringify({ stamp: this.highest, boot: this.boot }).padEnd(LENGTH_BYTES - 1)}\n`);
     try {
-      for (let written = 0; written < this.highest; ) {
-        written = this.highest;
-        const text = JSON.stringify({ stamp: written, boot: this.boot });
-        const bytes = Buffer.from(`${text.padEnd(LENGTH_BYTES - 1)}\n`);
-        await this.file?.write(bytes, 0);
-        this.lastBytes = bytes;
-        this.lastShared = written;
-      }
+      this.file?.writeSync(bytes, 0);
+      this.lastBytes = bytes;
+      this.lastShared = this.highest;
     } catch {
-      const file = this.file;
+      this.file?.close().catch(() => undefined);
       this.file = undefined;
-      await file?.close().catch(() => undefined);
     }
   }
 

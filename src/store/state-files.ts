@@ -56,12 +56,9 @@ export class StateFiles {
       const fresh = this.notSavedYet(entries);
       if (fresh.length === 0 && snapshot === undefined) return;
       const stamp = await this.store.stamps.next(clock);
-      // Written while the device syncs the log: it costs no time of its own.
-      const recorded = this.store.stamps.record();
       if (fresh.length > 0) await this.append(fresh, stamp);
       else this.logAdapter.checkUnchanged();
       if (snapshot !== undefined) await this.replaceSnapshot(snapshot, stamp);
-      await recorded;
     });
   }
 

@@ -231,6 +231,7 @@ const body: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
     text,
     skip: fc.option(fc.record({ from: position, to: position }), { nil: undefined }),
   }),
+  fc.record({ kind: fc.constant("trimmed"), bytesMax: fc.integer({ min: 200, max: 400 }) }),
   fc.record({ kind: fc.constant("shell"), command: text, output: text, exitCode: fc.constantFrom(0, null) }),
   fc.record({ kind: fc.constant("request"), model: text }),
   fc.record({ kind: fc.constant("reply"), text, calls, cutOff: fc.option(text, { nil: undefined }) }),
@@ -250,9 +251,22 @@ const body: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
     keepFrom: junk,
   }),
 );
-const histories = fc
-  .array(body, { maxLength: 14 })
-  .map((bodies) => bodies.map((fields, seq) => ({ seq, at: "", turn: 1, ...fields }) as unknown as HistoryEntry));
+const numbered = (bodies: Record<string, unknown>[]) =>
+  bodies.map((fields, seq) => ({ seq, at: "", turn: 1, ...fields }) as unknown as HistoryEntry);
+const bodies = fc.array(body, { maxLength: 14 });
+const histories = bodies.map(numbered);
+/** What a long conversation ends with most: no calls. */
+const talk: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
+  fc.record({ kind: fc.constantFrom("user", "notice"), text }),
+  fc.record({ kind: fc.constantFrom("request", "run_end"), model: text, reason: text }),
+  fc.record({ kind: fc.constant("reply"), text, calls: fc.constant([]) }),
+);
+const told = (folded: ContextFold) => ({
+  pendingCalls: folded.pendingCalls,
+  isAnswered: folded.isAnswered,
+  answer: folded.answer,
+  started: folded.pendingCalls.map((pending) => folded.isStarted(pending.id)),
+});
 
 describe("any history, also a damaged or hand-edited one", () => {
   it("makes a context that strict APIs take", () => {
@@ -279,6 +293,29 @@ describe("any history, also a damaged or hand-edited one", () => {
         }
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it("tells from its end alone what all of it tells, also when it goes on", () => {
+    fc.assert(
+      fc.property(bodies, fc.array(talk, { maxLength: 8 }), bodies, fc.nat(30), (before, end, after, length) => {
+        const entries = numbered([...before, ...end, ...after]);
+        const growing: HistoryEntry[] = [];
+        const whole = new ContextFold(growing);
+        const loaded = entries.slice(0, length);
+        const fromEnd = new ContextFold(loaded);
+        for (const entry of entries) {
+          growing.push(entry);
+          whole.advance();
+          if (growing.length < loaded.length) continue;
+          if (growing.length > loaded.length) loaded.push(entry);
+          fromEnd.advance();
+          expect(told(fromEnd)).toEqual(told(whole));
+        }
+        expect(fromEnd.context).toEqual(whole.context);
+        expect(fromEnd.positions).toEqual(whole.positions);
+      }),
+      { numRuns: 2000 },
     );
   });
 

@@ -29,6 +29,7 @@ export class FaultyDisk implements Disk {
       stat: () => file.stat(),
       read: (buffer, position) => file.read(buffer, position),
       readSync: (buffer, position) => file.readSync(buffer, position),
+      writeSync: (bytes, position) => file.writeSync(bytes, position),
       close: () => file.close(),
       async write(bytes, position) {
         const fault = check("write", path, false);
