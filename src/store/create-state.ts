@@ -1,13 +1,15 @@
 import path from "node:path";
 import { hasCode } from "../errors.js";
 import type { Disk } from "./disk.js";
-import { newFolderPath, pathsIn, type StatePaths, statePaths } from "./layout.js";
+import { newFolderPath, pathsIn, type StatePaths, stampPath, statePaths } from "./layout.js";
 import { type HeldLock, isHeld } from "./lock.js";
 import { encodeEntries, encodeHeader, FORMAT } from "./log-line.js";
 import { encodeSnapshot, writeNewFile } from "./snapshot-adapter.js";
 import type { Entry, Snapshot } from "./store.js";
 import { diskError, naming, StateLockedError, seqGap, stateExists } from "./store-errors.js";
 import type { StoreParts } from "./store-parts.js";
+
+const ATTEMPTS_MAX = 5;
 
 /** A conversation that has its name, although that could not be made durable, nor be taken back: its maker tries again. */
 export class HalfMade {
@@ -55,19 +57,14 @@ export async function createState(
   if (isTaken(disk, final)) throw stateExists(id, final);
   const stamp = await stamps.next(clock);
 
-  const made = pathsIn(newFolderPath(root, id));
-  let lock: HeldLock | undefined;
+  const { made, lock } = await makeHidden(store, id);
   try {
-    await naming(made.folder, () => disk.makeFolder(made.folder));
-    const taken = await store.takeLock(made.lock);
-    if (!isHeld(taken)) throw new StateLockedError(id, taken.owner);
-    lock = taken;
     await fill(disk, made, id, entries, snapshot, stamp);
     await disk.rename(made.folder, final).catch((error: unknown) => {
       throw hasCode(error, "EEXIST", "ENOTEMPTY", "ENOTDIR") ? stateExists(id, final) : diskError(error, final);
     });
   } catch (error) {
-    await lock?.release();
+    await lock.release();
     await disk.remove(made.folder).catch(() => undefined);
     throw error;
   }
@@ -80,6 +77,25 @@ export async function createState(
     throw error;
   }
   return lock;
+}
+
+/** A hidden folder with its lock. Again when another process took it for a dead one's before it had its lock. */
+async function makeHidden(
+  { disk, root, takeLock }: StoreParts,
+  id: string,
+): Promise<{ made: StatePaths; lock: HeldLock }> {
+  for (let attempt = 1; ; attempt++) {
+    const made = pathsIn(newFolderPath(root, id));
+    await naming(made.folder, () => disk.makeFolder(made.folder));
+    try {
+      const lock = await takeLock(made.lock);
+      if (isHeld(lock)) return { made, lock };
+      if (attempt === ATTEMPTS_MAX) throw new StateLockedError(id, lock.owner);
+    } catch (error) {
+      await disk.remove(made.folder).catch(() => undefined);
+      if (!hasCode(error, "ENOENT", "ENOTDIR") || attempt === ATTEMPTS_MAX) throw error;
+    }
+  }
 }
 
 async function fill(
@@ -120,16 +136,30 @@ function isTaken(disk: Disk, path: string): boolean {
   }
 }
 
-/** The store's folder and those above it, each durable in its parent. */
-export async function makeRoot(disk: Disk, folder: string): Promise<void> {
-  if (disk.stat(folder)?.isFolder === true) return;
+/**
+ * The store's folder and those above it, each durable in its parent: also those that somebody made who died, or whose disk
+ * failed, before that. Whoever has a stamp file had made sure of it.
+ */
+export async function makeRoot(disk: Disk, root: string): Promise<void> {
+  if (disk.stat(stampPath(root)) === undefined) await makeDurable(disk, root);
+}
+
+async function makeDurable(disk: Disk, folder: string): Promise<void> {
   const parent = path.dirname(folder);
-  if (parent !== folder) await makeRoot(disk, parent);
+  if (parent === folder) return;
+  await makeDurable(disk, parent);
+  const isThere = () => disk.stat(folder)?.isFolder === true;
   await naming(folder, async () => {
-    await disk.makeFolder(folder).catch((error: unknown) => {
-      if (!hasCode(error, "EEXIST") || disk.stat(folder)?.isFolder !== true) throw error;
+    const wasThere = isThere();
+    if (!wasThere) {
+      await disk.makeFolder(folder).catch((error: unknown) => {
+        if (!hasCode(error, "EEXIST") || !isThere()) throw error;
+      });
+    }
+    await disk.syncFolder(parent).catch((error: unknown) => {
+      // What lies above our own folders is the system's.
+      if (!wasThere || !hasCode(error, "EACCES", "EPERM", "EROFS")) throw error;
     });
-    await disk.syncFolder(parent);
   });
 }
 

@@ -17,8 +17,7 @@ export async function removeHalfMade({ disk, root, takeLock }: StoreParts, names
     if (!name.startsWith(NEW_PREFIX)) continue;
     const folder = path.join(root, name);
     try {
-      // Without a lock file it may be a moment old; the next time tells.
-      if (disk.stat(path.join(folder, "lock")) === undefined) continue;
+      // One without a lock file may be a moment old: then its maker finds this lock, and makes another one.
       const lock = await takeLock(path.join(folder, "lock"));
       if (!isHeld(lock)) continue;
       await removeHidden(disk, root, folder).finally(() => lock.release());

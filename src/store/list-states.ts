@@ -46,10 +46,11 @@ async function rowOf(disk: Disk, root: string, id: string): Promise<StampedState
       row.snapshot = document.snapshot;
       row.historyLength = document.entries;
     }
+    const covered = document?.snapshot?.historyLength ?? 0;
     const isWhole = await readingLog(disk, paths.log, async (file) => {
       const header = await readHeader(file, paths.log, id);
       row.createdAt = header?.createdAt;
-      if (header === undefined || document === null) return false;
+      if (header === undefined || document === null || covered < document.entries) return false;
       if (file.stat().sizeBytes === document.logBytes) return true;
       const facts = new RowFacts(document.snapshot);
       const from = { bytes: document.logBytes, entries: document.entries };
@@ -62,7 +63,7 @@ async function rowOf(disk: Disk, root: string, id: string): Promise<StampedState
     if (!isWhole) {
       const facts = new RowFacts(document?.snapshot);
       const onEntry = (entry: Entry) => {
-        if (entry.seq >= (document?.entries ?? 0)) facts.add(entry);
+        if (entry.seq >= covered) facts.add(entry);
       };
       addLog(row, facts, await readLog(disk, paths.log, id, { onEntry }));
     }

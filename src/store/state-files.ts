@@ -25,6 +25,8 @@ export class StateFiles {
   private halfMade: HalfMade | undefined;
   private held: HeldLock | undefined;
   private opened = false;
+  /** The folder's name is known to be on the device. */
+  private isDurable = false;
 
   constructor(
     private readonly store: StoreParts,
@@ -46,6 +48,7 @@ export class StateFiles {
       this.held = await createState(this.store, this.id, entries, snapshot, clock, (halfMade) => {
         this.halfMade = halfMade;
       });
+      this.isDurable = true;
     });
   }
 
@@ -122,6 +125,7 @@ export class StateFiles {
     const lock = this.held;
     this.held = undefined;
     this.opened = false;
+    this.isDurable = false;
     this.snapshot.data = noSnapshot;
     await this.logAdapter.close();
     await lock?.release();
@@ -130,9 +134,12 @@ export class StateFiles {
   /** Under the lock, before the first write. */
   private async open(): Promise<void> {
     if (this.opened) return;
-    const { disk, stamps } = this.store;
+    const { disk, root, stamps } = this.store;
     if (disk.stat(this.paths.folder) === undefined) throw stateChangedOutside(this.id, this.paths.folder, "is gone");
     await naming(this.paths.folder, () => disk.protect(this.paths.folder));
+    // Whoever made it may have died before its name was durable, and what is saved now must be.
+    if (!this.isDurable) await naming(root, () => disk.syncFolder(root));
+    this.isDurable = true;
     await this.snapshot.read();
     await this.snapshotAdapter.removeLeftovers();
     await this.logAdapter.open(this.snapshot.data);
