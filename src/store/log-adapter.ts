@@ -74,13 +74,20 @@ export class LogAdapter implements Adapter<LogDocument> {
     return { entries, stamp, damage };
   }
 
-  /** Opens the log to write to it. `known`: what the snapshot says, so that only what came after it must be read. */
-  async open(known: SnapshotDocument): Promise<void> {
+  /**
+   * Opens the log to write to it. `known`: what the snapshot says, so that only what came after it must be read.
+   * `isDurable`: we made it.
+   */
+  async open(known: SnapshotDocument, isDurable: boolean): Promise<void> {
     if (this.file !== undefined) return;
     this.end = await this.findEnd(known);
     const file = await naming(this.path, () => this.disk.open(this.path, "append"));
     try {
-      if (this.end.wholeBytes < this.end.sizeBytes) await naming(this.path, () => this.setTailAside(file));
+      await naming(this.path, async () => {
+        if (this.end.wholeBytes < this.end.sizeBytes) await this.setTailAside(file);
+        // What a killed writer wrote is seen, but may not be durable: it must be before anything that follows it.
+        else if (!isDurable) await file.datasync();
+      });
       this.ackedBytes = this.end.wholeBytes;
       this.unackedBytes = 0;
       this.identity = file.stat().identity;

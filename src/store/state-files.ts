@@ -25,7 +25,7 @@ export class StateFiles {
   private halfMade: HalfMade | undefined;
   private held: HeldLock | undefined;
   private opened = false;
-  /** The folder's name is known to be on the device. */
+  /** The folder's name and what it held when it was opened are known to be on the device. */
   private isDurable = false;
 
   constructor(
@@ -137,12 +137,12 @@ export class StateFiles {
     const { disk, root, stamps } = this.store;
     if (disk.stat(this.paths.folder) === undefined) throw stateChangedOutside(this.id, this.paths.folder, "is gone");
     await naming(this.paths.folder, () => disk.protect(this.paths.folder));
+    await this.snapshot.read();
+    await this.snapshotAdapter.removeLeftovers();
+    await this.logAdapter.open(this.snapshot.data, this.isDurable);
     // Whoever made it may have died before its name was durable, and what is saved now must be.
     if (!this.isDurable) await naming(root, () => disk.syncFolder(root));
     this.isDurable = true;
-    await this.snapshot.read();
-    await this.snapshotAdapter.removeLeftovers();
-    await this.logAdapter.open(this.snapshot.data);
     stamps.see(Math.max(this.snapshot.data.stamp, this.logAdapter.stamp));
     this.opened = true;
   }

@@ -112,7 +112,7 @@ export class CrashDisk implements Disk {
   }
 }
 
-class OpenFile implements DiskFile {
+export class OpenFile implements DiskFile {
   constructor(
     private readonly disk: CrashDisk,
     private readonly path: string,
@@ -129,7 +129,7 @@ class OpenFile implements DiskFile {
   }
 
   readSync(buffer: Uint8Array, position: number): number {
-    return this.file.live.copy(buffer, 0, position);
+    return position < this.file.live.length ? this.file.live.copy(buffer, 0, position) : 0;
   }
 
   async write(bytes: Uint8Array, position: number): Promise<void> {

@@ -29,6 +29,7 @@ export interface CallFault {
 export interface Process {
   readonly disk: Disk;
   readonly takeLock: TakeLock;
+  readonly owner: { readonly isAlive: boolean };
   /** kill -9: its locks are free, what it wrote is in the kernel's hands. */
   kill(): void;
 }
@@ -75,7 +76,7 @@ export class CrashMachine {
       owner.isAlive = false;
       for (const [file, holder] of this.locks) if (holder === owner) this.locks.delete(file);
     };
-    return { disk, takeLock, kill };
+    return { disk, takeLock, owner, kill };
   }
 
   /** Every state that a power cut may leave now. */
@@ -99,16 +100,35 @@ function liveImageOf(folder: CrashFolder, path: string): Image {
   return image;
 }
 
+const texts = new WeakMap<Buffer, string>();
+const names = new Map<string, string>();
+
 /** The same for equal images: random parts of names and the numbers of writes do not count. */
 export function keyOf(image: Image): string {
-  return [...image]
-    .filter(([path]) => !path.endsWith("/.stamp"))
-    .map(
-      ([path, content]) =>
-        `${path.replace(/[0-9a-f]{12}/g, "*")}\0${content?.toString("latin1").replace(/"stamp":\d+/g, "") ?? "/"}`,
-    )
-    .sort()
-    .join("\0");
+  let key = "";
+  for (const [path, content] of image) {
+    if (path.endsWith("/.stamp")) continue;
+    key += `${withoutRandom(path)}\0${content === undefined ? "/" : withoutStamps(content)}\0`;
+  }
+  return key;
+}
+
+function withoutRandom(path: string): string {
+  let name = names.get(path);
+  if (name === undefined) {
+    name = path.replace(/[0-9a-f]{12}/g, "*");
+    names.set(path, name);
+  }
+  return name;
+}
+
+function withoutStamps(content: Buffer): string {
+  let text = texts.get(content);
+  if (text === undefined) {
+    text = content.toString("latin1").replace(/"stamp":\d+/g, "");
+    texts.set(content, text);
+  }
+  return text;
 }
 
 function folderOf(image: Image, path: string): CrashFolder {
@@ -154,7 +174,7 @@ function hiddenImages(folder: CrashFolder, path: string): Image[] {
 }
 
 function fileImages(path: string, file: CrashFile): [string, Buffer][][] {
-  // Never synced, and worth nothing after a power cut: one way is enough, and keeps the number of images down.
-  const contents = path.endsWith("/.stamp") ? [file.live] : file.afterPowerCut();
+  // Nobody reads what is in a temporary file, nor a stamp from before a power cut: one way is enough.
+  const contents = /\/\.stamp$|\.tmp$/.test(path) ? [file.live] : file.afterPowerCut();
   return contents.map((content) => [[path, content]]);
 }

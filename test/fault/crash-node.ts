@@ -15,6 +15,7 @@ export class CrashFile {
   changes = 0;
   private bases: Buffer[];
   private pending: FileChange[] = [];
+  private cuts: Buffer[] | undefined;
 
   constructor(public live: Buffer = Buffer.alloc(0)) {
     this.bases = [live];
@@ -22,6 +23,7 @@ export class CrashFile {
 
   apply(change: FileChange): void {
     this.changes++;
+    this.cuts = undefined;
     this.live = changed(this.live, change);
     const last = this.pending.at(-1);
     const overwrites =
@@ -35,8 +37,9 @@ export class CrashFile {
 
   /** Whatever of it was on its way is there now. What a failed sync left unknown stays so, unless it was written over. */
   sync(): void {
-    this.bases = unique(this.bases.map((base) => this.pending.reduce(changed, base)));
+    if (this.pending.length > 0) this.bases = unique(this.bases.map((base) => this.pending.reduce(changed, base)));
     this.pending = [];
+    this.cuts = undefined;
   }
 
   /** A sync that failed: the kernel forgets what was on its way, so a later sync does nothing for it. */
@@ -47,7 +50,10 @@ export class CrashFile {
 
   /** Every content that a power cut may leave. */
   afterPowerCut(): Buffer[] {
-    return unique(this.bases.flatMap((base) => landings(this.pending).map((landed) => landed.reduce(changed, base))));
+    this.cuts ??= unique(
+      this.bases.flatMap((base) => landings(this.pending).map((landed) => landed.reduce(changed, base))),
+    );
+    return this.cuts;
   }
 }
 
@@ -145,6 +151,7 @@ export function subsets<T>(items: readonly T[]): T[][] {
 }
 
 function unique(contents: readonly Buffer[]): Buffer[] {
+  if (contents.length < 2) return [...contents];
   const seen = new Map(contents.map((content) => [content.toString("latin1"), content]));
   return [...seen.values()];
 }

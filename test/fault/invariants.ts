@@ -33,6 +33,11 @@ export class InvariantBroken extends Error {
   ) {
     super(`${invariant}: ${detail}`);
   }
+
+  /** With the way that led to it. */
+  after(way: string): InvariantBroken {
+    return new InvariantBroken(this.invariant, `${this.message.slice(this.invariant.length + 2)} (${way})`);
+  }
 }
 
 function holds(invariant: Invariant, condition: boolean, detail: () => string): asserts condition {
@@ -145,7 +150,7 @@ export function foldEqualsContext(state: State): void {
  */
 export async function resumeThenReopen(open: () => FileStore, id: string): Promise<void> {
   let before: readonly Entry[] | undefined;
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 2; round++) {
     const store = open();
     try {
       const record = await store.read(id);
@@ -170,7 +175,7 @@ export async function resumeThenReopen(open: () => FileStore, id: string): Promi
   }
 }
 
-const frozen = { now: () => 1_800_000_000_000, sleep: () => Promise.resolve() };
+export const frozen = { now: () => 1_800_000_000_000, sleep: () => Promise.resolve() };
 
 function damageOf(record: SavedRecord): string {
   return (record.damage ?? []).map(({ problem }) => problem).join("; ");

@@ -1,5 +1,6 @@
 import { codeOf } from "../../src/errors.js";
 import { FileStore } from "../../src/store/file-store.js";
+import { DEAD } from "./crash-disk.js";
 import type { CrashMachine, Process } from "./crash-machine.js";
 import { type Expected, InvariantBroken } from "./invariants.js";
 import type { Scenario, Step } from "./scenario.js";
@@ -20,7 +21,8 @@ export type AfterFailure = "again" | "go on";
  */
 export class Play {
   readonly expected = new Map<string, Expected>();
-  private process: Process;
+  /** The one that does the steps now. */
+  process: Process;
   private store: FileStore;
 
   constructor(
@@ -36,7 +38,7 @@ export class Play {
     }
   }
 
-  /** Rejects only with a broken invariant. */
+  /** Rejects only with a broken invariant, or with DEAD when its process was killed from outside. */
   async run(): Promise<void> {
     for (const step of this.scenario.steps) {
       await this.step(step).catch(failedByDisk);
@@ -79,6 +81,7 @@ export class Play {
   }
 
   private async step(step: Step): Promise<void> {
+    if (!this.process.owner.isAlive) throw Object.assign(new Error("killed"), { code: DEAD });
     switch (step.do) {
       case "write":
         return this.write(step);
@@ -148,5 +151,5 @@ export class Play {
 
 /** A failed disk call is what a scenario is about; all else is a mistake. */
 function failedByDisk(error: unknown): void {
-  if (error instanceof InvariantBroken || codeOf(error) === undefined) throw error;
+  if (error instanceof InvariantBroken || codeOf(error) === undefined || codeOf(error) === DEAD) throw error;
 }

@@ -1,10 +1,17 @@
+import { createHash } from "node:crypto";
+import { State } from "../../src/agent/state.js";
+import { hasCode } from "../../src/errors.js";
+import { DEAD } from "./crash-disk.js";
 import { type Call, type CallFault, CrashMachine, type Image, keyOf } from "./crash-machine.js";
 import {
   ackedIsKept,
   type Expected,
+  foldEqualsContext,
+  frozen,
   InvariantBroken,
   listAgreesWithRead,
   noGapNoRepeat,
+  noOpenCall,
   resumeThenReopen,
 } from "./invariants.js";
 import { type AfterFailure, Play, storeOf } from "./play.js";
@@ -48,6 +55,35 @@ export class Search {
     await this.play(scenario, ({ n }) => faults.get(n), Math.min(...faults.keys()), afterFailure);
   }
 
+  /**
+   * kill -9 after a call: what was written is seen by others although it is not durable yet. Another process goes on with
+   * it, and only then the power goes.
+   */
+  async killedAfter(scenario: Scenario, n: number, faults: Faults = new Map()): Promise<void> {
+    this.tally.runs++;
+    const way = `${scenario.name}, killed after call ${n}`;
+    const machine = new CrashMachine();
+    const play = new Play(machine, scenario);
+    machine.fault = (call) => faults.get(call.n);
+    machine.onStep = () => {
+      if (machine.calls > n) play.process.kill();
+    };
+    await play.run().catch((error: unknown) => {
+      if (!hasCode(error, DEAD)) throw named(error, way);
+    });
+    const expected = [...play.expected.values()];
+    machine.onStep = () => undefined;
+    await checkLive(machine, expected).catch((error: unknown) => {
+      throw named(error, way);
+    });
+    machine.onStep = () => {
+      this.tally.points++;
+      this.collect(machine, expected, `${way}, resumed, crash after call ${machine.calls - 1}`);
+    };
+    await resumeAll(machine, expected);
+    this.collect(machine, expected, `${way}, resumed`);
+  }
+
   /** Throws InvariantBroken with the way to the first state that is not as it must be. */
   async check(): Promise<void> {
     const found = this.found;
@@ -55,9 +91,7 @@ export class Search {
     for (const { image, expected, way } of found) {
       this.tally.checked++;
       await checkImage(image, expected).catch((error: unknown) => {
-        throw error instanceof InvariantBroken
-          ? new InvariantBroken(error.invariant, `${error.message} (${way})`)
-          : error;
+        throw named(error, way);
       });
     }
   }
@@ -105,7 +139,7 @@ export class Search {
     const key = JSON.stringify(must);
     for (const image of machine.powerCuts()) {
       this.tally.states++;
-      const whole = `${key}\0${keyOf(image)}`;
+      const whole = createHash("sha1").update(key).update(keyOf(image)).digest("base64");
       if (this.seen.has(whole)) continue;
       this.seen.add(whole);
       this.found.push({ image, expected: expected.map((each) => ({ ...each, snapshots: [...each.snapshots] })), way });
@@ -113,9 +147,21 @@ export class Search {
   }
 }
 
+function named(error: unknown, way: string): unknown {
+  return error instanceof InvariantBroken ? error.after(way) : error;
+}
+
 /** Another process after the computer started again: everything there is, right, and ready to go on. */
 export async function checkImage(image: Image, expected: readonly Expected[]): Promise<void> {
   const machine = new CrashMachine(image);
+  await checkLive(machine, expected);
+  for (const { id } of await storeOf(machine.process()).list()) {
+    await resumeThenReopen(() => storeOf(machine.process()), id);
+  }
+}
+
+/** What another process finds, without writing. */
+async function checkLive(machine: CrashMachine, expected: readonly Expected[]): Promise<void> {
   const store = storeOf(machine.process());
   const rows = await store.list();
   for (const each of expected) {
@@ -127,11 +173,32 @@ export async function checkImage(image: Image, expected: readonly Expected[]): P
     ackedIsKept(record, each);
     if (record === undefined) continue;
     noGapNoRepeat(record, id);
-    await resumeThenReopen(() => storeOf(machine.process()), id);
+    const state = State.fromRecord(id, record);
+    noOpenCall(state);
+    foldEqualsContext(state);
   }
   const ids = expected.map(({ id }) => id);
   const stray = rows.filter((row) => !ids.includes(row.id));
   if (stray.length > 0) throw new InvariantBroken("list-agrees-with-read", `nobody made ${stray.map(({ id }) => id)}`);
+}
+
+/** Goes on with every conversation there is, with a message that is acknowledged: from now on that must be there. */
+async function resumeAll(machine: CrashMachine, expected: readonly Expected[]): Promise<void> {
+  const store = storeOf(machine.process());
+  for (const each of expected) {
+    const record = await store.read(each.id);
+    if (record === undefined) continue;
+    const state = State.fromRecord(each.id, record, { clock: frozen });
+    state.addUserMessage("go on");
+    const snapshot = state.snapshot();
+    each.history = JSON.parse(JSON.stringify(state.history));
+    each.snapshots.push(snapshot);
+    await store.write(each.id, state.history.slice(state.savedLength), snapshot);
+    each.ackedLength = each.history.length;
+    each.ackedSnapshot = snapshot;
+    each.made = "yes";
+    each.gone = "no";
+  }
 }
 
 /** No temporary file and no hidden folder once another process has gone on with what is there, and made something new. */
