@@ -63,7 +63,7 @@ export type {
   Usage,
 } from "./model/model.js";
 export type { OpenModelOptions } from "./model/open-model.js";
-export type { Damage, Entry, SavedRecord, SavedState, Snapshot, Store as StoreContract } from "./store/store.js";
+export type { Damage, Draft, Entry, SavedRecord, SavedState, Snapshot, Store as StoreContract } from "./store/store.js";
 
 /** Keeps each State in a folder of its own, readable only by its owner. */
 export class FileStore extends FileStoreOnDisk {

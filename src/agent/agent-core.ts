@@ -13,6 +13,8 @@ export interface AgentCore {
   readonly tools: readonly Tool[];
   readonly permissions: readonly Permission[];
   readonly store: Store | undefined;
+  /** What a step does when a save fails: see AgentOptions. */
+  readonly onSaveFailed: "throw" | "continue";
   readonly clock: Clock;
   readonly emitter: Emitter;
   /** As given: a string is opened at the first request. */

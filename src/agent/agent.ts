@@ -26,6 +26,12 @@ export interface AgentOptions {
   readonly tools?: readonly Tool[] | undefined;
   /** Every State this agent works on is saved there as it goes. */
   readonly store?: Store | undefined;
+  /**
+   * throw (default): a failed save ends the step with the store's error. continue: the step goes on in memory, `save_failed`
+   * tells of it and each later save tries again, of everything that is missing; calls whose start is not durable do not
+   * run, except those whose `access` says that they only read.
+   */
+  readonly onSaveFailed?: "throw" | "continue" | undefined;
   /** For the summary that tells agents apart. */
   readonly name?: string | undefined;
   /** Asked in order before a call runs; the first decision counts. */
@@ -44,6 +50,7 @@ export class Agent implements AgentCore {
   readonly tools: readonly Tool[];
   readonly permissions: readonly Permission[];
   readonly store: Store | undefined;
+  readonly onSaveFailed: "throw" | "continue";
   readonly loop: LoopFunction;
   readonly clock: Clock;
   readonly emitter: Emitter;
@@ -58,6 +65,7 @@ export class Agent implements AgentCore {
     this.tools = options.tools ?? [];
     this.permissions = options.permissions ?? [];
     this.store = options.store;
+    this.onSaveFailed = options.onSaveFailed ?? "throw";
     this.loop = options.loop ?? defaultLoop;
     this.clock = options.clock ?? systemClock;
     this.emitter = new Emitter(options.onEvent);

@@ -76,7 +76,7 @@ async function askUntilGood<T>(
     const received: Received = { text: "", calls: [], finish: undefined };
     const shape = outputSchema === undefined ? {} : { outputSchema };
     const request: ModelRequest = { system: agent.system, messages, tools, ...shape };
-    await receive(agent, model, request, received, signal, "quietly");
+    await receive(agent, model, request, received, signal);
     if (received.finish === undefined)
       throw modelError("MODEL_STREAM_CUT", "The model's reply ended in the middle.", "Ask again.");
     usage = sum(usage, received.finish.usage);

@@ -1,4 +1,4 @@
-import type { Entry, SavedRecord, SavedState, Snapshot, Store } from "../store/store.js";
+import type { Draft, Entry, SavedRecord, SavedState, Snapshot, Store } from "../store/store.js";
 import { loadState } from "./load-state.js";
 import type { State } from "./state.js";
 
@@ -16,6 +16,7 @@ export abstract class BaseStore implements Store {
   delete?(id: string): Promise<void>;
   lock?(id: string): Promise<void>;
   unlock?(id: string): Promise<void>;
+  writeDraft?(id: string, draft: Draft | undefined): Promise<void>;
 
   /** @throws {PerdureError} STATE_NOT_FOUND */
   load(id: string): Promise<State> {

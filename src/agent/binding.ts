@@ -13,6 +13,12 @@ export interface Binding {
   queue: Promise<unknown>;
   /** A save was given up on because the run was aborted, and it has not ended yet: nothing waits behind it. */
   isHanging: boolean;
+  /** Drafts of one State follow each other. Never rejects. */
+  drafts: Promise<unknown>;
+  /** The store may hold a draft of a reply, up to date or not. */
+  hasDraft: boolean;
+  /** The last draft could not be written; that was said. */
+  draftFails: boolean;
   /** How long the history was in the last snapshot that was saved or loaded. */
   snapshotLength: number;
   /** The agent that works on it now hears of its entries. */
@@ -36,6 +42,9 @@ export function bindingOf(state: State): Binding {
     isLocked: false,
     queue: Promise.resolve(),
     isHanging: false,
+    drafts: Promise.resolve(),
+    hasDraft: false,
+    draftFails: false,
     snapshotLength: state.savedLength,
     emitter: undefined,
     signal: undefined,

@@ -51,7 +51,7 @@ async function summarise(agent: AgentCore, state: State, plan: CompactionPlan, s
   const received: Received = { text: "", calls: [], finish: undefined };
   const text = `Summarise this conversation:\n\n${plan.transcript}`;
   const request = { system: instructions, messages: [{ role: "user", text }] as const, tools: [] };
-  await receive(agent, model, request, received, signal, "quietly");
+  await receive(agent, model, request, received, signal);
   if (received.finish === undefined || isBlank(received.text)) {
     throw modelError(
       "MODEL_BAD_REPLY",

@@ -7,8 +7,11 @@ export type AgentEvent =
   | { readonly type: "entry"; readonly entry: HistoryEntry }
   | { readonly type: "saved"; readonly historyLength: number }
   | { readonly type: "save_failed"; readonly error: unknown }
+  /** What streams cannot be kept until it is whole (told once until it can again). The reply goes on. */
+  | { readonly type: "draft_failed"; readonly error: unknown }
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "reasoning"; readonly text: string }
+  /** A whole reply, which is durable; or what there is of one that was cut off. */
   | {
       readonly type: "reply";
       readonly text: string;

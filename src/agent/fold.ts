@@ -2,6 +2,7 @@ import type { ModelCall, ModelMessage, ModelToolResult } from "../model/model.js
 import type { HistoryEntry, SeqRange } from "./entries.js";
 import { isReplayable } from "./entry-check.js";
 import { closingText } from "./interrupt.js";
+import { covers, type Skip, skippedRanges } from "./skips.js";
 import {
   assistantMessage,
   noticeMessage,
@@ -58,6 +59,7 @@ export class ContextFold {
   #open: OpenCalls | undefined;
   #requestRuns = false;
   #usedIds = new Set<string>();
+  readonly #notices: Skip[] = [];
   #skips: SeqRange[] = [];
   #lastWord: "nobody" | "asked" | "answer" = "nobody";
   #answer: string | undefined;
@@ -72,17 +74,20 @@ export class ContextFold {
     const from = this.#length;
     if (from === this.#history.length) return;
     this.#context = undefined;
-    const skips: SeqRange[] = [];
+    let isLeftOut = false;
     for (let seq = from; seq < this.#history.length; seq += 1) {
       const entry = this.#history[seq];
-      if (entry?.kind === "notice" && entry.skip !== undefined && isReplayable(entry)) skips.push(entry.skip);
+      if (entry?.kind !== "notice" || entry.skip === undefined || !isReplayable(entry)) continue;
+      this.#notices.push({ seq, skip: entry.skip });
+      isLeftOut = true;
     }
-    if (skips.length > 0) {
-      this.#restart([...this.#skips, ...skips]);
+    if (isLeftOut) {
+      this.#skips = skippedRanges(this.#notices);
+      this.#restart();
       return;
     }
     if (this.#isTail && this.#history.slice(from).some(needsWhole)) {
-      this.#restart(this.#skips);
+      this.#restart();
       return;
     }
     const tail = from === 0 ? tailStart(this.#history) : 0;
@@ -126,12 +131,11 @@ export class ContextFold {
   }
 
   #completeTail(): void {
-    if (this.#isTail) this.#restart(this.#skips);
+    if (this.#isTail) this.#restart();
   }
 
   /** A half-written step turned out to be one: what was folded from it is folded again without it. */
-  #restart(skips: SeqRange[]): void {
-    this.#skips = skips;
+  #restart(): void {
     this.#isTail = false;
     this.#placed = [];
     this.#waiting = [];
@@ -147,7 +151,7 @@ export class ContextFold {
     for (let seq = from; seq < this.#history.length; seq += 1) {
       const entry = this.#history[seq];
       if (entry === undefined || !isReplayable(entry)) continue;
-      if (this.#skips.length > 0 && this.#skips.some((range) => range.from <= seq && seq <= range.to)) continue;
+      if (covers(this.#skips, seq)) continue;
       this.#fold(entry);
     }
     this.#length = this.#history.length;

@@ -51,3 +51,6 @@ export const closingText = {
   running: (ending: Ending) => `(${ending.text})`,
   waiting: (ending: Ending) => `(not run: ${ending.text})`,
 } as const;
+
+/** Why a reply is not whole whose draft was all that its process left. Part of the file format too. */
+export const killedText = "the program was killed";

@@ -12,6 +12,6 @@ export async function loadState(store: Store, id: string): Promise<State> {
   const record = await store.read(id);
   if (record === undefined) throw notFoundError(id);
   const state = State.fromRecord(id, record);
-  bindStore(state, store);
+  bindStore(state, store).hasDraft = record.draft !== undefined;
   return state;
 }

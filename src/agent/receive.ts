@@ -1,6 +1,7 @@
 import type { Model, ModelCall, ModelEvent, ModelRequest } from "../model/model.js";
 import type { AgentCore } from "./agent-core.js";
 import { orAborted } from "./grace.js";
+import type { ReplyDraft } from "./reply-draft.js";
 
 /** What has come of a reply so far; whole when `finish` is there. */
 export interface Received {
@@ -19,15 +20,15 @@ export async function receive(
   request: ModelRequest,
   received: Received,
   signal: AbortSignal,
-  // Summaries and asides are no reply: their text is not shown as one.
-  mode: "shown" | "quietly" = "shown",
+  // Of a reply. Summaries and asides are none: their text is neither shown nor kept as one.
+  draft?: ReplyDraft,
 ): Promise<void> {
   const events = model.stream(request, { signal })[Symbol.asyncIterator]();
   try {
     for (;;) {
       const next = await orAborted(events.next(), signal);
       if (next.done === true) return;
-      take(agent, next.value, received, mode === "shown");
+      take(agent, next.value, received, draft);
     }
   } catch (error) {
     events.return?.()?.catch(() => undefined);
@@ -35,14 +36,16 @@ export async function receive(
   }
 }
 
-function take(agent: AgentCore, event: ModelEvent, received: Received, isShown: boolean): void {
+function take(agent: AgentCore, event: ModelEvent, received: Received, draft: ReplyDraft | undefined): void {
   switch (event.type) {
     case "text":
       received.text += event.text;
-      if (isShown) agent.emitter.emit({ type: "text", text: event.text });
+      if (draft === undefined) return;
+      agent.emitter.emit({ type: "text", text: event.text });
+      draft.textCame();
       return;
     case "reasoning":
-      if (isShown) agent.emitter.emit({ type: "reasoning", text: event.text });
+      if (draft !== undefined) agent.emitter.emit({ type: "reasoning", text: event.text });
       return;
     case "retry":
       agent.emitter.emit(event);

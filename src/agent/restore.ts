@@ -4,6 +4,8 @@ import { isMalformed, isReplayable } from "./entry-check.js";
 import { Facts } from "./facts.js";
 import { ContextFold } from "./fold.js";
 import { closingText } from "./interrupt.js";
+import { draftReply } from "./restore-draft.js";
+import { covers, type Skip, skippedRanges } from "./skips.js";
 import { overlaySnapshot } from "./snapshot.js";
 import { damagedError } from "./state-errors.js";
 
@@ -14,7 +16,7 @@ export interface Restored {
   readonly createdAt: string | undefined;
   readonly damage: readonly Damage[];
   readonly savedLength: number;
-  /** To be recorded in this order: notices of what is missing, results for the calls that have none. */
+  /** To be recorded in this order: what had streamed, notices of what is missing, results for the calls that have none. */
   readonly closing: readonly EntryBody[];
 }
 
@@ -26,8 +28,9 @@ export function restore(id: string, record: SavedRecord): Restored {
   const { snapshot } = record;
   const { history, notices, missing, malformed, unreplayed, turn } = placeEntries(id, record.entries);
   const savedLength = history.length;
-  const skips = notices.flatMap((notice) => (notice.skip === undefined ? [] : [notice.skip]));
-  const isSkipped = (seq: number) => skips.length > 0 && skips.some((range) => range.from <= seq && seq <= range.to);
+  const skips: Skip[] = notices.flatMap(({ seq, skip }) => (skip === undefined ? [] : [{ seq, skip }]));
+  let skipped = skippedRanges(skips);
+  const isSkipped = (seq: number) => covers(skipped, seq);
 
   const covered = snapshot !== undefined && isLength(snapshot.historyLength) ? snapshot.historyLength : undefined;
   const unreplayable = malformed.filter((seq) => !isSkipped(seq));
@@ -35,12 +38,14 @@ export function restore(id: string, record: SavedRecord): Restored {
 
   const fold = new ContextFold(history);
   fold.advance();
-  const closing: EntryBody[] = [];
+  const streamed = halfWritten ? undefined : draftReply(history, record.draft, isSkipped);
+  const closing: EntryBody[] = streamed === undefined ? [] : [streamed];
   const startedInSkip = new Set<string>();
   let replayed = savedLength;
   if (halfWritten && covered < savedLength) {
     replayed = covered;
     const skip = { from: covered, to: savedLength - 1 };
+    skipped = skippedRanges([...skips, { seq: savedLength, skip }]);
     const skippedEntries = history.slice(covered);
     for (const entry of skippedEntries) {
       if (entry.kind === "call_started" && isReplayable(entry)) startedInSkip.add(entry.callId);

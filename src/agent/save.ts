@@ -13,11 +13,13 @@ export interface SaveOptions {
   readonly signal?: AbortSignal | undefined;
   /** The rest is saved without data that is not JSON. */
   readonly dataMayFail?: boolean;
+  /** Throws when the store fails, also for an agent that goes on without it. */
+  readonly mustBeDurable?: boolean;
 }
 
 /**
- * Saves what the store does not have yet, and nothing when nothing changed. Durable on return. A failed save loses
- * nothing: the next one writes what is missing.
+ * Saves what the store does not have yet, and nothing when nothing changed. Durable on return, unless the agent goes on
+ * when saving fails (`save_failed` was emitted then). A failed save loses nothing: the next one writes what is missing.
  *
  * @throws {PerdureError} STATE_DATA_NOT_JSON, STATE_OTHER_STORE, STATE_EXISTS (first save of a new State), STATE_LOCKED
  */
@@ -29,7 +31,8 @@ export async function save(agent: AgentCore, state: State, options: SaveOptions 
   recordData(state, options.dataMayFail === true);
   const saved = binding.queue.then(() => write(agent, state, store, binding, options.snapshot === true));
   binding.queue = saved.catch(() => undefined);
-  await untilAborted(agent, saved, binding, options.signal);
+  const mayFail = agent.onSaveFailed === "continue" && options.mustBeDurable !== true;
+  await untilAborted(agent, mayFail ? saved.catch(() => undefined) : saved, binding, options.signal);
 }
 
 /** Becomes the conversation's one writer, when the store has a lock. A new one has nothing to lock before its first save. */
@@ -40,10 +43,10 @@ export async function lock(state: State, store: Store): Promise<void> {
   binding.isLocked = true;
 }
 
-/** Waits for saves that are under way, then gives the lock back. Nothing is written. */
+/** Waits for saves and drafts that are under way, then gives the lock back. Nothing is written. */
 export async function release(state: State): Promise<void> {
   const binding = bindingOf(state);
-  await binding.queue;
+  await Promise.all([binding.queue, binding.drafts]);
   if (!binding.isLocked) return;
   await binding.store?.unlock?.(state.id);
   binding.isLocked = false;

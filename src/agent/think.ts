@@ -3,9 +3,11 @@ import type { ModelRequest } from "../model/model.js";
 import { modelError } from "../model/model-error.js";
 import type { AgentCore, StepOptions } from "./agent-core.js";
 import { isBlank } from "./clean.js";
+import type { AgentEvent } from "./events.js";
 import { throwIfAborted } from "./grace.js";
 import { endingOf } from "./interrupt.js";
 import { type Received, receive } from "./receive.js";
+import { ReplyDraft } from "./reply-draft.js";
 import { save, saveFailing } from "./save.js";
 import type { State } from "./state.js";
 import { callsPendingError, emptyError } from "./state-errors.js";
@@ -20,7 +22,7 @@ const againDelayMs = 300;
 
 /**
  * Asks the model once. The messages are durable before the request goes out, the reply on return. What was already
- * streamed when the request fails or is aborted is kept as a cut-off reply.
+ * streamed when the request fails or is aborted is kept as a cut-off reply; while it streams the store has a draft of it.
  */
 export async function think(
   agent: AgentCore,
@@ -62,24 +64,29 @@ async function request(
   mayAskAgain: boolean,
 ): Promise<unknown> {
   const received: Received = { text: "", calls: [], finish: undefined };
+  const draft = new ReplyDraft(agent, state, received);
+  let reply: ReplyEvent;
   let isRecorded = false;
   try {
     const model = await agent.openModel();
     const messages = requestMessages(state.context);
     if (messages.length === 0) throw emptyError(state.id);
-    state.record({ kind: "request", model: model.name });
+    draft.begin(state.record({ kind: "request", model: model.name }).seq);
     isRecorded = true;
     await save(agent, state, { signal });
     throwIfAborted(signal);
-    await receive(agent, model, { ...parts, messages }, received, signal);
-    recordReply(agent, state, received, model.name);
+    await receive(agent, model, { ...parts, messages }, received, signal, draft);
+    draft.end();
+    reply = recordReply(state, received, model.name);
   } catch (error) {
+    draft.end();
     const failure = signal.aborted ? signal.reason : error;
     const isCut = codeOf(failure) === "MODEL_STREAM_CUT";
     if (isRecorded) recordFailure(agent, state, received, failure, signal.aborted);
     else if (!signal.aborted) recordError(state, failure);
     if (isCut && mayAskAgain) {
       await save(agent, state, { signal });
+      draft.clear();
       return failure;
     }
     if (isRecorded && !signal.aborted && hasCode(failure, "MODEL_TOO_LARGE") && trimContext(agent, state)) {
@@ -88,13 +95,19 @@ async function request(
     }
     if (isCut && !isBlank(received.text)) recordError(state, failure);
     await saveFailing(agent, state, failure);
+    draft.clear();
     throw failure;
   }
   await save(agent, state, { signal });
+  draft.clear();
+  // Not before: what is shown as finished cannot be lost any more.
+  agent.emitter.emit(reply);
   return undefined;
 }
 
-function recordReply(agent: AgentCore, state: State, received: Received, model: string): void {
+type ReplyEvent = Extract<AgentEvent, { type: "reply" }>;
+
+function recordReply(state: State, received: Received, model: string): ReplyEvent {
   const { text, finish } = received;
   if (finish === undefined)
     throw modelError("MODEL_STREAM_CUT", "The model's reply ended in the middle.", "Ask again.");
@@ -104,7 +117,7 @@ function recordReply(agent: AgentCore, state: State, received: Received, model: 
   const calls = cutOff === undefined ? received.calls.map((call, index) => ({ ...call, id: callId(seq, index) })) : [];
   const reply = { kind: "reply", text, calls, model, usage: finish.usage, finish: finish.reason } as const;
   state.record(cutOff === undefined ? reply : { ...reply, cutOff });
-  agent.emitter.emit({ type: "reply", text, calls, usage: finish.usage, cutOff });
+  return { type: "reply", text, calls, usage: finish.usage, cutOff };
 }
 
 function recordFailure(agent: AgentCore, state: State, received: Received, failure: unknown, isAborted: boolean): void {

@@ -102,16 +102,29 @@ class Calls {
 
   async #start(ready: readonly ReadyCall[]): Promise<void> {
     for (const { call } of ready) this.#state.record({ kind: "call_started", callId: call.id, name: call.name });
+    let runnable = ready;
     try {
-      await save(this.#agent, this.#state, { signal: this.#signal });
+      await save(this.#agent, this.#state, { signal: this.#signal, mustBeDurable: true });
     } catch (error) {
-      // A call whose start is not durable must not run: after a crash nobody would know that it did.
-      this.#startFailure ??= { error };
-      const why = this.#signal.aborted ? endingOf(this.#signal.reason).text : "saving failed before this call started";
-      for (const { call } of ready) this.#record(notRun(call, why));
-      return;
+      runnable = this.#withoutStart(ready, error);
     }
-    await Promise.all(ready.map((prepared) => this.#runOne(prepared)));
+    await Promise.all(runnable.map((prepared) => this.#runOne(prepared)));
+  }
+
+  /**
+   * A call whose start is not durable must not run: after a crash nobody would know that it did. Where the turn goes on
+   * without saves, those that only read may. Returns what runs; the rest gets its result.
+   */
+  #withoutStart(ready: readonly ReadyCall[], error: unknown): readonly ReadyCall[] {
+    const { aborted, reason } = this.#signal;
+    const goesOn = !aborted && this.#agent.onSaveFailed === "continue";
+    if (!goesOn) this.#startFailure ??= { error };
+    let why = "saving failed before this call started";
+    if (aborted) why = endingOf(reason).text;
+    else if (goesOn) why = "the conversation cannot be saved now, so only tools that read may run. Tell the person";
+    const reads = goesOn ? ready.filter(({ access }) => access?.action === "read") : [];
+    for (const prepared of ready) if (!reads.includes(prepared)) this.#record(notRun(prepared.call, why));
+    return reads;
   }
 
   async #runOne(prepared: ReadyCall): Promise<void> {

@@ -1,4 +1,5 @@
 import { onExit } from "signal-exit";
+import { leavingLine } from "../session/leaving.js";
 import type { Session, ShutdownReason } from "../session/session.js";
 import { errorText } from "./error-text.js";
 import { exitCodeOfSignal } from "./exit-code.js";
@@ -75,7 +76,8 @@ export class EndSignals {
   #leave(session: Session, error: unknown): void {
     this.#options.restore();
     if (error !== undefined) say(errorText(error));
-    if (session.info.saved) say(`To go on: ${this.#options.resumeCommand(session.info.id)}`);
+    const last = leavingLine(session.info, (id) => this.#options.resumeCommand(id));
+    if (last !== undefined) say(last);
     process.exit(this.#exitCode);
   }
 }

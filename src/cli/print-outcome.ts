@@ -1,5 +1,5 @@
 import type { HistoryEntry } from "../agent/entries.js";
-import { codeOf, problemOf } from "../errors.js";
+import { codeOf, hasCode, problemOf } from "../errors.js";
 import type { Usage } from "../model/model.js";
 import type { SessionEvent } from "../session/session.js";
 import { exitCodeOfCode, exitCodeOfSignal } from "./exit-code.js";
@@ -42,6 +42,11 @@ export class PrintOutcome {
     return this.#failure ?? this.#unsaved;
   }
 
+  /** Also when it could not be saved. */
+  get isAnswered(): boolean {
+    return this.#failure === undefined && (this.#reason === "answered" || this.#reason === "finish");
+  }
+
   get status(): PrintStatus {
     if (this.#reason.startsWith("aborted")) return "aborted";
     if (this.#reason === "interrupted") return "interrupted";
@@ -80,7 +85,9 @@ export class PrintOutcome {
   }
 
   fail(error: unknown): void {
-    this.#failure = failureOf(error);
+    // An answer that could not be saved is an answer.
+    if (hasCode(error, "NOT_SAVED")) this.#unsaved ??= failureOf(error);
+    else this.#failure = failureOf(error);
   }
 
   #entry(entry: HistoryEntry): void {

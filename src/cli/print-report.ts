@@ -15,6 +15,8 @@ export interface PrintReport {
   call(call: ModelCall): void;
   result(entry: HistoryEntry<"result">): void;
   notice(text: string): void;
+  /** What a person must know while it goes on: also on standard error. */
+  warning(text: string): void;
   error(failure: PrintFailure): void;
   /** The last thing written. `info` is undefined when no conversation could be opened. */
   end(info: SessionInfo | undefined, outcome: PrintOutcome): void;
@@ -57,16 +59,20 @@ class PlainReport implements PrintReport {
     this.err.line(printableLine(text));
   }
 
+  warning(text: string): void {
+    this.err.line(`chat: ${printableLine(text)}`);
+  }
+
   error(failure: PrintFailure): void {
     showFailure(this.err, failure);
   }
 
   end(info: SessionInfo | undefined, outcome: PrintOutcome): void {
     if (this.format === "json") {
-      this.out.line(jsonLine({ conversationId: info?.id ?? null, ...resultFields(info, outcome) }));
+      this.out.line(jsonLine({ conversationId: savedId(info), ...resultFields(info, outcome) }));
       return;
     }
-    const answered = outcome.status === "ok";
+    const answered = outcome.isAnswered;
     const text = printable(outcome.text).replace(/\n+$/, "");
     // What a turn said before it failed is no answer.
     if (text !== "") (answered ? this.out : this.err).line(text);
@@ -108,18 +114,30 @@ class StreamReport implements PrintReport {
     this.#line("notice", { text });
   }
 
+  warning(text: string): void {
+    this.notice(text);
+    this.err.line(`chat: ${printableLine(text)}`);
+  }
+
   error(failure: PrintFailure): void {
     this.#line("error", failureFields(failure));
     showFailure(this.err, failure);
   }
 
   end(info: SessionInfo | undefined, outcome: PrintOutcome): void {
+    // Another one when it had to be recovered.
+    this.#id = savedId(info);
     this.#line("result", resultFields(info, outcome));
   }
 
   #line(type: string, fields: Record<string, unknown>): void {
     this.out.line(jsonLine({ type, conversationId: this.#id, ...fields }));
   }
+}
+
+/** The conversation that can be gone on with: null when nothing of it is on disk. */
+function savedId(info: SessionInfo | undefined): string | null {
+  return info?.saved === true ? info.id : null;
 }
 
 function resultFields(info: SessionInfo | undefined, outcome: PrintOutcome): Record<string, unknown> {

@@ -1,4 +1,6 @@
 import type { Writable } from "node:stream";
+import type { HistoryEntry } from "../agent/entries.js";
+import { leavingLine } from "../session/leaving.js";
 import type { Session, SessionEvent } from "../session/session.js";
 import { printableLine } from "../text/printable.js";
 import type { OutputFormat } from "./arguments.js";
@@ -34,6 +36,8 @@ export async function runPrint(options: PrintOptions): Promise<number> {
   const err = new Output(options.stderr);
   const outcome = new PrintOutcome();
   const report = createReport(format, out, err);
+  // The reply that was recorded last: told when it is durable, or cut off.
+  let reply: HistoryEntry<"reply"> | undefined;
   let ended = false;
   const end = (): void => {
     if (ended) return;
@@ -42,7 +46,8 @@ export async function runPrint(options: PrintOptions): Promise<number> {
   };
   const off = session.on((event) => {
     outcome.see(event);
-    if (!ended) tell(report, session, event);
+    if (event.type === "entry" && event.entry.kind === "reply") reply = event.entry;
+    if (!ended) tell(report, session, event, reply);
     // A signal ends the process as soon as the conversation is saved: this may be the last chance to write.
     if (event.type === "idle" && event.reason.startsWith("aborted")) end();
   });
@@ -63,10 +68,8 @@ export async function runPrint(options: PrintOptions): Promise<number> {
   }
   off();
   end();
-  const { id, saved } = session.info;
-  if (format === "text" && saved && options.resumeCommand !== undefined) {
-    err.line(`To go on: ${printableLine(options.resumeCommand(id))}`);
-  }
+  const last = options.resumeCommand === undefined ? undefined : leavingLine(session.info, options.resumeCommand);
+  if (format === "text" && last !== undefined) err.line(printableLine(last));
   await Promise.all([out.flush(), err.flush()]);
   return withOutput(outcome.exitCode, out, err);
 }
@@ -109,17 +112,24 @@ async function talk({ session, message, resumed, wait }: PrintOptions, outcome: 
   await session.idle();
 }
 
-function tell(report: PrintReport, session: Session, event: SessionEvent): void {
+function tell(
+  report: PrintReport,
+  session: Session,
+  event: SessionEvent,
+  reply: HistoryEntry<"reply"> | undefined,
+): void {
   switch (event.type) {
     case "text":
       report.text(event.text);
       return;
     case "entry":
-      if (event.entry.kind === "reply") {
-        if (event.entry.text !== "" || event.entry.calls.length === 0) report.reply(event.entry);
-        for (const call of event.entry.calls) report.call(call);
-      } else if (event.entry.kind === "result") report.result(event.entry);
+      if (event.entry.kind === "result") report.result(event.entry);
       else if (event.entry.kind === "notice") report.notice(event.entry.text);
+      return;
+    case "reply":
+      if (reply === undefined) return;
+      if (reply.text !== "" || reply.calls.length === 0) report.reply(reply);
+      for (const call of reply.calls) report.call(call);
       return;
     case "notice":
       report.notice(event.text);
@@ -133,8 +143,13 @@ function tell(report: PrintReport, session: Session, event: SessionEvent): void 
     case "retry":
       report.notice(`asking again in ${(event.delayMs / 1000).toFixed(1)} s: ${event.reason}`);
       return;
-    case "save_failed":
-      report.notice(`not saved: ${failureOf(event.error).problem}`);
+    case "saving_failed":
+    case "saving_works":
+    case "recovered":
+      report.warning(event.text);
+      return;
+    case "draft_failed":
+      report.notice(`what streams is not on disk until it is whole: ${failureOf(event.error).problem}`);
       return;
     case "error":
       report.error(event);

@@ -131,6 +131,7 @@ async function withoutTerminal(
     input,
     output: stdout,
     errorOutput: stderr,
+    resumeCommand: (id) => resumeCommand(id, args.store),
     version: version(),
     ...(message === undefined ? {} : { firstMessage: message }),
     resumed,

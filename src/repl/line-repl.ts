@@ -1,6 +1,8 @@
 import { problemOf } from "../errors.js";
+import { leavingLine } from "../session/leaving.js";
 import type { Session, SessionEvent } from "../session/session.js";
 import { printable } from "../text/printable.js";
+import { BusyStatus } from "./busy-status.js";
 import { type CommandContext, runCommand } from "./commands.js";
 import { completeLine } from "./complete.js";
 import { type Display, errorLines, GAP, line, lines, problemLines, spans } from "./display.js";
@@ -15,11 +17,13 @@ import { resumedLines } from "./render-state.js";
 import type { Repl, ReplEnd, ReplOptions } from "./repl.js";
 import { wantsColor } from "./style.js";
 import { Terminal } from "./terminal.js";
+import { refuseWhileUnsaved } from "./unsaved.js";
 import { TurnView } from "./view.js";
 
 const EXCHANGES_ON_RESUME = 3;
+const PROMPT = "> ";
+const PROMPT_NOT_SAVED = "[not saved] > ";
 const SHUTDOWN_MS = 2000;
-const STATUS_INTERVAL_MS = 1000;
 
 /** The line mode: puts terminal, questions, commands and what happens in the conversation together. */
 export class LineRepl implements Repl {
@@ -28,15 +32,16 @@ export class LineRepl implements Repl {
   readonly #terminal: Terminal;
   readonly #questions: Questions;
   readonly #inputHistory: InputHistory;
+  readonly #busy = new BusyStatus(
+    () => this.#view.activity,
+    () => this.#updateStatus(),
+  );
   #session: Session;
   #view: TurnView;
   #unsubscribe: () => void = () => {};
   #resolveDone: (end: ReplEnd) => void = () => {};
   /** What was entered is done in order; only answers and Ctrl+C go past it. */
   #work: Promise<void> = Promise.resolve();
-  #busySince: number | undefined;
-  #statusTimer: NodeJS.Timeout | undefined;
-  #interrupting = false;
   #interruptedOnce = false;
   #continuing = false;
   #leaving = false;
@@ -53,7 +58,7 @@ export class LineRepl implements Repl {
       input: options.input,
       output: options.output,
       colors: wantsColor(options.output.isTTY === true, process.env),
-      prompt: "> ",
+      prompt: PROMPT,
       handlers: {
         entered: (text) => this.#entered(text),
         interrupt: () => this.#interrupt(),
@@ -66,9 +71,7 @@ export class LineRepl implements Repl {
       },
     });
     this.#questions = new Questions(this.#terminal, () => !this.#isBusy);
-    this.#inputHistory = new InputHistory(options.historyPath, (error) =>
-      this.#show(problemLines(`what you type is not kept for the next start: ${problemOf(error)}`, undefined)),
-    );
+    this.#inputHistory = new InputHistory(options.historyPath, (error) => void this.#inputNotKept(error));
     this.#view = this.#newView();
     this.#terminal.show(options.banner.flatMap((text) => lines(text, "dim")));
     if (options.resumed === true) this.#showWhereWeAre();
@@ -90,7 +93,7 @@ export class LineRepl implements Repl {
   }
 
   restore(): void {
-    clearInterval(this.#statusTimer);
+    this.#busy.end();
     this.#terminal.restore();
     if (this.#options.input === process.stdin) releaseHungUpTerminal();
   }
@@ -103,6 +106,13 @@ export class LineRepl implements Repl {
       () => this.#end({ exitCode: 129, ...(reason === undefined ? {} : { reason }) }),
       (error: unknown) => this.#end({ exitCode: 129, reason: `not saved: ${problemOf(error)}` }),
     );
+  }
+
+  /** A disk that takes nothing is told of by the conversation: once is enough. */
+  async #inputNotKept(error: unknown): Promise<void> {
+    await this.#work;
+    if (this.#session.info.unsaved !== undefined) return;
+    this.#show(problemLines(`what you type is not kept for the next start: ${problemOf(error)}`, undefined));
   }
 
   async #begin(): Promise<void> {
@@ -156,6 +166,8 @@ export class LineRepl implements Repl {
       this.#show([line("going on with the turn that was cut off (Ctrl+C stops it)", "dim")]);
     }
     this.#terminal.show(this.#view.show(event));
+    if (event.type === "saving_failed") this.#terminal.setPrompt(PROMPT_NOT_SAVED);
+    else if (event.type === "saving_works") this.#terminal.setPrompt(PROMPT);
     if (event.type === "busy" || event.type === "idle") this.#setBusy(event.type === "busy");
     else if (event.type === "ask") this.#ask(event);
     else if (event.type === "ask_withdrawn") this.#questions.withdraw(event.askId);
@@ -163,28 +175,16 @@ export class LineRepl implements Repl {
   }
 
   get #isBusy(): boolean {
-    return this.#busySince !== undefined;
+    return this.#busy.isBusy;
   }
 
   #setBusy(busy: boolean): void {
-    clearInterval(this.#statusTimer);
-    this.#busySince = busy ? Date.now() : undefined;
-    if (busy) {
-      this.#statusTimer = setInterval(() => this.#updateStatus(), STATUS_INTERVAL_MS);
-      this.#statusTimer.unref();
-    }
-    this.#terminal.setWaiting(!busy, this.#status());
+    this.#busy.set(busy);
+    this.#terminal.setWaiting(!busy, this.#busy.text);
   }
 
   #updateStatus(): void {
-    this.#terminal.setStatus(this.#status());
-  }
-
-  #status(): string | undefined {
-    if (this.#busySince === undefined) return undefined;
-    const seconds = Math.max(0, Math.floor((Date.now() - this.#busySince) / 1000));
-    const what = this.#interrupting ? "stopping" : this.#view.activity;
-    return `· ${what}… ${seconds} s${this.#interrupting ? "" : " (Ctrl+C stops it)"}`;
+    this.#terminal.setStatus(this.#busy.text);
   }
 
   #show(items: readonly Display[]): void {
@@ -204,15 +204,27 @@ export class LineRepl implements Repl {
       const when = this.#shellWork === undefined ? "the model gets it with its next step" : "sent after the command";
       this.#terminal.note(line(`(queued: ${when})`, "dim"));
     }
-    if (!this.#isBusy) this.#view.personSpoke();
+    if (!this.#isBusy) {
+      this.#view.personSpoke();
+      // The prompt comes back when the message is on disk, and answered.
+      if (input.kind === "message") this.#terminal.setWaiting(false);
+    }
     this.#inOrder(async () => {
       if (input.kind === "message") {
         // A command of the person's is no turn that could answer.
         await this.#shellWork;
-        await this.#session.send(input.text);
+        await this.#send(input.text);
       } else if (input.kind === "shell") this.#shell(input.command);
       else await runCommand(this.#context(), input.name, input.argument);
     });
+  }
+
+  async #send(text: string): Promise<void> {
+    try {
+      await this.#session.send(text);
+    } finally {
+      if (!this.#session.info.busy) this.#terminal.setWaiting(true);
+    }
   }
 
   #inOrder(work: () => Promise<void>): void {
@@ -256,6 +268,7 @@ export class LineRepl implements Repl {
 
   async #open(next: Session): Promise<void> {
     const before = this.#session;
+    await refuseWhileUnsaved(before, next);
     try {
       await before.close();
     } catch (error) {
@@ -314,18 +327,16 @@ export class LineRepl implements Repl {
       if (!this.#isBusy) return;
     }
     if (this.#isBusy) {
-      if (this.#interrupting) {
+      if (this.#busy.isStopping) {
         this.#forceOut();
         return;
       }
-      this.#interrupting = true;
-      this.#updateStatus();
+      this.#busy.isStopping = true;
       this.#session
         .interrupt()
         .catch((error: unknown) => this.#show(errorLines(error)))
         .finally(() => {
-          this.#interrupting = false;
-          this.#updateStatus();
+          this.#busy.isStopping = false;
         });
       return;
     }
@@ -372,8 +383,8 @@ export class LineRepl implements Repl {
   #end(end: ReplEnd): void {
     this.#unsubscribe();
     this.restore();
-    const { id, saved } = this.#session.info;
-    if (saved) this.#terminal.print(`To go on: ${printable(this.#options.resumeCommand(id))}\n`);
+    const last = leavingLine(this.#session.info, (id) => this.#options.resumeCommand(id));
+    if (last !== undefined) this.#terminal.print(`${printable(last)}\n`);
     void this.#inputHistory.flush().then(() => this.#resolveDone(end));
   }
 }

@@ -1,9 +1,12 @@
 import * as readline from "node:readline";
 import { hasCode } from "../errors.js";
+import { leavingLine } from "../session/leaving.js";
 import type { Session, SessionEvent, Sessions } from "../session/session.js";
+import { printableLine } from "../text/printable.js";
 import { type CommandContext, runCommand } from "./commands.js";
 import { type Display, errorLines, line } from "./display.js";
 import { parseInput } from "./input.js";
+import { refuseWhileUnsaved } from "./unsaved.js";
 import { TurnView } from "./view.js";
 
 export interface LinesOptions {
@@ -15,6 +18,8 @@ export interface LinesOptions {
   /** Gets everything else: what tools do, notices, errors. */
   readonly errorOutput: NodeJS.WritableStream;
   readonly version: string;
+  /** The command that goes on with a conversation, for the last line. */
+  resumeCommand(id: string): string;
   readonly firstMessage?: string;
   readonly resumed?: boolean;
   readonly wait?: boolean;
@@ -80,6 +85,8 @@ class LineChat {
       this.#errorOutput.show(errorLines(error));
     }
     this.#unsubscribe();
+    const last = leavingLine(this.#session.info, this.#options.resumeCommand);
+    if (last !== undefined) this.#errorOutput.show([line(printableLine(last))]);
     return this.#failed || this.#outputFailed ? 1 : 0;
   }
 
@@ -151,6 +158,7 @@ class LineChat {
       },
       open: async (next) => {
         const before = this.#session;
+        await refuseWhileUnsaved(before, next);
         this.#session = next;
         this.#watch();
         await before.close();

@@ -18,6 +18,10 @@ export function permissionQuestion(ask: Ask, options: PermissionQuestionOptions)
     intro: () => askLines(ask, options.columns()),
     prompt: () => askPrompt(ask, options.columns()),
     answered(text) {
+      if (/^v(iew)?$/i.test(text.trim())) {
+        options.show(askLines(ask, options.columns(), { whole: true }));
+        return false;
+      }
       const answer = parseAnswer(text);
       if (answer === undefined) {
         options.show([line("please answer y, a or n (n with a reason tells the model why)", "dim")]);

@@ -44,8 +44,9 @@ export class Terminal {
   readonly #editor: LineEditor;
   readonly #screen: Screen;
   readonly #filter: InputFilter;
+  readonly #paint: ReturnType<typeof createPaint>;
   readonly #decoder = new StringDecoder("utf8");
-  readonly #prompt: string;
+  #prompt: string;
   #pending = "";
   #restored = false;
   #gone = false;
@@ -55,6 +56,7 @@ export class Terminal {
   constructor(options: TerminalOptions) {
     this.#options = options;
     const paint = createPaint(options.colors);
+    this.#paint = paint;
     const write = (text: string) => this.#write(text);
     const columns = () => this.columns;
     this.#prompt = paint("cyan", options.prompt);
@@ -98,6 +100,15 @@ export class Terminal {
   setWaiting(waiting: boolean, status?: string): void {
     this.#screen.setStatus(status);
     this.#screen.setWaiting(waiting || this.#draft !== undefined);
+  }
+
+  setPrompt(prompt: string): void {
+    this.#prompt = this.#paint("cyan", prompt);
+    if (this.#draft !== undefined) return;
+    const { promptStands } = this.#screen;
+    if (promptStands) this.#editor.erase();
+    this.#editor.setPrompt(this.#prompt);
+    if (promptStands) this.#editor.draw();
   }
 
   setStatus(status: string | undefined): void {

@@ -77,8 +77,14 @@ export class TurnView {
         return event.entry.kind === "notice" ? this.#notice(event.entry.text) : [];
       case "error":
         return this.#line(...problemLines(event.problem, event.fix));
-      case "save_failed":
-        return this.#line(line("not saved:", "red"), ...errorLines(event.error));
+      case "saving_failed":
+        return this.#line(...lines(event.text, "red"));
+      case "saving_works":
+        return this.#line(...lines(event.text, "green"));
+      case "recovered":
+        return this.#line(...lines(event.text, "yellow"));
+      case "draft_failed":
+        return this.#line(line("what streams is not on disk until it is whole:", "yellow"), ...errorLines(event.error));
       case "run_end":
         return this.#runEnd(event.reason);
       case "idle":
@@ -86,6 +92,7 @@ export class TurnView {
       case "reasoning":
       case "busy":
       case "saved":
+      case "save_failed":
       case "ask_withdrawn":
         return [];
     }

@@ -3,10 +3,14 @@ import type { AgentEvent } from "../agent/events.js";
 import { SignalAbort, UserInterrupt } from "../agent/interrupt.js";
 import { permissionPolicy } from "../agent/permission-policy.js";
 import type { State } from "../agent/state.js";
-import { codeOf, PerdureError, problemOf } from "../errors.js";
+import { PerdureError } from "../errors.js";
 import { redactKeys } from "../model/default-models.js";
+import { eventNotice } from "./event-notices.js";
 import { LazyModel } from "./lazy-model.js";
+import { type ProblemParts, problemParts } from "./problem-parts.js";
 import { Questions } from "./questions.js";
+import { RecoveringStore } from "./recovering-store.js";
+import { SaveStatus } from "./save-status.js";
 import type { PermissionAnswer, Session, SessionEvent, SessionInfo, ShutdownReason } from "./session.js";
 import type { SessionParts } from "./session-parts.js";
 import { toolLines } from "./tool-lines.js";
@@ -16,6 +20,8 @@ import { openToolbox, type Toolbox } from "./toolbox.js";
 export class LocalSession implements Session {
   readonly #parts: SessionParts;
   readonly #state: State;
+  readonly #store: RecoveringStore;
+  readonly #saveStatus: SaveStatus;
   readonly #listeners = new Set<(event: SessionEvent) => void>();
   readonly #questions = new Questions((event) => this.#emit(event));
   #cwd: string;
@@ -27,8 +33,6 @@ export class LocalSession implements Session {
   #work: Promise<void> | undefined;
   #controller: AbortController | undefined;
   #shutdown: Promise<void> | undefined;
-  /** A save failed: what is only in memory is written on leaving, if the disk lets it. */
-  #dirty = false;
   #saving: Promise<unknown> = Promise.resolve();
   #closed = false;
   #early: SessionEvent[] = [];
@@ -37,6 +41,18 @@ export class LocalSession implements Session {
     this.#parts = parts;
     this.#state = state;
     this.#cwd = cwd;
+    this.#store = new RecoveringStore({
+      store: parts.store,
+      state,
+      recovered: ({ from, id, problem }) =>
+        this.#emit({ type: "recovered", from, id, text: recoveredText(from, id, problem) }),
+      snapshotFailed: (problem) => this.#emit({ type: "notice", text: snapshotFailedText(problem) }),
+    });
+    this.#saveStatus = new SaveStatus({
+      state,
+      emit: (event) => this.#emit(event),
+      retry: () => this.#save().catch((error: unknown) => this.#report(error)),
+    });
     this.#model = new LazyModel(model, parts.openModel);
     this.#agent = this.#makeAgent(undefined);
   }
@@ -44,12 +60,13 @@ export class LocalSession implements Session {
   get info(): SessionInfo {
     const state = this.#state;
     return {
-      id: state.id,
+      id: this.#store.id,
       name: state.name,
       task: state.task,
       model: this.#model.name,
       cwd: this.#cwd,
       saved: state.savedLength > 0,
+      unsaved: this.#saveStatus.unsaved,
       createdAt: state.createdAt,
       updatedAt: state.updatedAt,
       messageCount: state.messageCount,
@@ -102,6 +119,8 @@ export class LocalSession implements Session {
     this.#recordFolder();
     this.#state.record({ kind: "continued" });
     await this.#save();
+    // It would go on by itself again and again, each time it is resumed.
+    if (this.#saveStatus.unsaved !== undefined) return false;
     this.#startTurn();
     return true;
   }
@@ -118,7 +137,7 @@ export class LocalSession implements Session {
         callId: `shell_${this.#state.history.length}`,
         cwd: this.#cwd,
         toolbox,
-        outputPath: this.#parts.store.callPath(this.#state.id, `shell_${this.#state.history.length}`),
+        outputPath: this.#store.callPath(`shell_${this.#state.history.length}`),
         signal,
         onOutput: (chunk) => this.#emit({ type: "shell_output", chunk: redactKeys(chunk, this.#parts.env) }),
       });
@@ -171,12 +190,14 @@ export class LocalSession implements Session {
     this.#closed = true;
     await this.idle();
     await this.#saving;
+    this.#saveStatus.stop();
     try {
-      if (this.#dirty) await this.#save();
+      if (this.#saveStatus.unsaved !== undefined) await this.#save();
     } finally {
       if (this.#toolbox !== undefined) await (await this.#toolbox).runner.endAll();
-      await this.#parts.store.unlock(this.#state.id);
+      await this.#store.unlock();
     }
+    this.#saveStatus.throwUnsaved();
   }
 
   #save(): Promise<void> {
@@ -234,12 +255,13 @@ export class LocalSession implements Session {
 
   async #end(reason: ShutdownReason, withinMs: number): Promise<void> {
     this.#closed = true;
+    this.#saveStatus.stop();
     this.#controller?.abort(new SignalAbort(reason));
     const ended = (async () => {
       // Tools that ignore their signal must not hold the run: their processes are ended beside it.
       const toolbox = await this.#toolbox;
       await Promise.all([this.idle(), this.#saving, toolbox?.runner.endAll(Math.min(500, withinMs / 4))]);
-      if (this.#dirty) await this.#save();
+      if (this.#saveStatus.unsaved !== undefined) await this.#save();
     })();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
@@ -249,8 +271,9 @@ export class LocalSession implements Session {
       await Promise.race([ended, late]);
     } finally {
       clearTimeout(timer);
-      await this.#parts.store.unlock(this.#state.id);
+      await this.#store.unlock();
     }
+    this.#saveStatus.throwUnsaved();
   }
 
   killAll(): void {
@@ -266,7 +289,7 @@ export class LocalSession implements Session {
   }
 
   #makeAgent(toolbox: Toolbox | undefined): Agent {
-    const { store, permissions } = this.#parts;
+    const { permissions } = this.#parts;
     return new Agent({
       name: "chat",
       model: this.#model,
@@ -275,7 +298,8 @@ export class LocalSession implements Session {
         this.tools.map((tool) => tool.name),
       ),
       tools: toolbox?.tools ?? [],
-      store,
+      store: this.#store,
+      onSaveFailed: "continue",
       permissions: [
         permissionPolicy({
           mode: permissions.mode,
@@ -285,21 +309,18 @@ export class LocalSession implements Session {
         }),
       ],
       onEvent: (event: AgentEvent) => {
-        if (event.type === "saved" || event.type === "save_failed") this.#dirty = event.type === "save_failed";
-        this.#emit(event);
-        if (event.type === "trimmed") this.#emit({ type: "notice", text: trimmedNotice(event) });
+        if (event.type !== "draft_failed") this.#emit(event);
+        this.#saveStatus.see(event);
+        const text = eventNotice(event);
+        if (text !== undefined) this.#emit({ type: "notice", text });
       },
-      context: { cwd: this.#cwd, outputPath: (callId) => store.callPath(this.#state.id, callId) },
+      context: { cwd: this.#cwd, outputPath: (callId) => this.#store.callPath(callId) },
     });
   }
 
   #report(error: unknown): void {
-    this.#emit({
-      type: "error",
-      problem: redactKeys(problemOf(error), this.#parts.env),
-      fix: error instanceof Error && "fix" in error && typeof error.fix === "string" ? error.fix : undefined,
-      code: codeOf(error),
-    });
+    const { problem, fix, code } = problemParts(error);
+    this.#emit({ type: "error", problem: redactKeys(problem, this.#parts.env), fix, code });
   }
 
   /** What happened while opening: for the first listener, when there is one. */
@@ -316,11 +337,15 @@ export class LocalSession implements Session {
   }
 }
 
-function busy(problem: string, fix: string): PerdureError {
-  return new PerdureError({ code: "SESSION_BUSY", problem, fix });
+function recoveredText(from: string, id: string, problem: string): string {
+  return `${problem}; it is left as it is, and this conversation goes on, saved whole, as ${id} ("recovered ${from}")`;
 }
 
-function trimmedNotice({ bytesMax, omittedBytes }: Extract<AgentEvent, { type: "trimmed" }>): string {
-  const kib = (bytes: number) => `${Math.max(1, Math.round(bytes / 1024))} KiB`;
-  return `the conversation has become too large for the model: it is now sent at most ${kib(bytesMax)} of each message and result (${kib(omittedBytes)} less); the history keeps everything`;
+function snapshotFailedText({ problem, fix }: ProblemParts): string {
+  const what = `the messages are saved, but not the summary that lists show: ${problem}`;
+  return fix === undefined ? what : `${what} (${fix})`;
+}
+
+function busy(problem: string, fix: string): PerdureError {
+  return new PerdureError({ code: "SESSION_BUSY", problem, fix });
 }

@@ -11,7 +11,7 @@ export interface Session {
   readonly history: readonly HistoryEntry[];
   on(listener: (event: SessionEvent) => void): () => void;
   /**
-   * Adds the person's message. Resolves when it is durable; the turn then runs by itself (`idle` is the event that it has
+   * Adds the person's message. Resolves when it is durable, or when saving it failed (`saving_failed`); the turn then runs by itself (`idle` is the event that it has
    * ended). While a turn runs the message waits for its place and is answered in the same turn.
    */
   send(text: string): Promise<void>;
@@ -23,7 +23,7 @@ export interface Session {
   shell(command: string): Promise<void>;
   /** Ctrl+C: stops the turn or the `!` command. Resolves when all is closed and saved. */
   interrupt(): Promise<void>;
-  /** SIGTERM, SIGHUP, an exception: closes calls, keeps streamed text, saves, unlocks. Bounded by `withinMs`. */
+  /** SIGTERM, SIGHUP, an exception: closes calls, keeps streamed text, saves, unlocks. Bounded by `withinMs`. NOT_SAVED. */
   shutdown(reason: ShutdownReason, withinMs: number): Promise<void>;
   /** Answers an `ask` event. */
   answer(askId: string, answer: PermissionAnswer): void;
@@ -34,7 +34,7 @@ export interface Session {
   idle(): Promise<void>;
   /** The last moment of the process: what still runs is ended, synchronously. */
   killAll(): void;
-  /** Leaves: saved, unlocked. Nothing is written when nothing changed. */
+  /** Leaves: saved, unlocked. Nothing is written when nothing changed. NOT_SAVED when the disk did not take all of it. */
   close(): Promise<void>;
 }
 
@@ -45,7 +45,13 @@ export type PermissionAnswer =
   | { readonly kind: "always" }
   | { readonly kind: "no"; readonly reason?: string };
 
+/** Saving fails: what came after so many of the person's messages is in memory only. */
+export interface Unsaved {
+  readonly afterMessage: number;
+}
+
 export interface SessionInfo {
+  /** Another one after `recovered`. */
   readonly id: string;
   readonly name: string | undefined;
   readonly task: string | undefined;
@@ -53,6 +59,8 @@ export interface SessionInfo {
   readonly cwd: string;
   /** Nothing is on disk before the first message. */
   readonly saved: boolean;
+  /** Undefined when all is on disk. */
+  readonly unsaved?: Unsaved | undefined;
   readonly createdAt: string | undefined;
   readonly updatedAt: string | undefined;
   readonly messageCount: number;
@@ -66,6 +74,12 @@ export type SessionEvent =
   | { readonly type: "idle"; readonly reason: string }
   /** One line for the person: what became of interrupted calls, a folder that is gone, damage that was read around. */
   | { readonly type: "notice"; readonly text: string }
+  /** Saving fails, and the conversation goes on in memory. Told once for a trouble, until `saving_works`. */
+  | { readonly type: "saving_failed"; readonly text: string }
+  /** All that was missing is on disk. */
+  | { readonly type: "saving_works"; readonly text: string }
+  /** Its files were changed from outside or refuse to be written: it is saved, whole, as `id`, and goes on there. */
+  | { readonly type: "recovered"; readonly from: string; readonly id: string; readonly text: string }
   /** Something failed; the conversation goes on. `fix` says what to do. */
   | {
       readonly type: "error";

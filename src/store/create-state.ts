@@ -141,7 +141,7 @@ function isTaken(disk: Disk, path: string): boolean {
  * failed, before that. Whoever has a stamp file had made sure of it.
  */
 export async function makeRoot(disk: Disk, root: string): Promise<void> {
-  if (disk.stat(stampPath(root)) === undefined) await makeDurable(disk, root);
+  if (!isTaken(disk, stampPath(root))) await makeDurable(disk, root);
 }
 
 async function makeDurable(disk: Disk, folder: string): Promise<void> {

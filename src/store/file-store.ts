@@ -4,7 +4,7 @@ import { type TakeLock, takeLock } from "./lock.js";
 import { nodeDisk } from "./node-disk.js";
 import { SharedStore } from "./shared-store.js";
 import { checkStateId } from "./state-id.js";
-import type { Entry, SavedRecord, SavedState, Snapshot, Store } from "./store.js";
+import type { Draft, Entry, SavedRecord, SavedState, Snapshot, Store } from "./store.js";
 
 export interface FileStoreOptions {
   /** Milliseconds since 1970; the list stays in order when it jumps. */
@@ -92,6 +92,17 @@ export class FileStore implements Store {
   async unlock(id: string): Promise<void> {
     checkStateId(id);
     return this.shared.unlock(id);
+  }
+
+  /**
+   * Keeps what a reply has said while it streams, in a file of its own. An append of what is new, in place when this
+   * returns but not synced.
+   *
+   * @throws {PerdureError} STATE_ID_INVALID, STATE_NOT_FOUND, STATE_LOCKED, LOCK_UNAVAILABLE, and the disk's own codes
+   */
+  async writeDraft(id: string, draft: Draft | undefined): Promise<void> {
+    checkStateId(id);
+    return this.shared.files(id).writeDraft(draft);
   }
 
   /** Where the output of a call is kept. Whatever a model calls its call, the path is inside the conversation. */

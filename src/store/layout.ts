@@ -11,6 +11,7 @@ export interface StatePaths {
   readonly log: string;
   readonly snapshot: string;
   readonly lock: string;
+  readonly draft: string;
 }
 
 export function statePaths(root: string, id: string): StatePaths {
@@ -23,6 +24,7 @@ export function pathsIn(folder: string): StatePaths {
     log: path.join(folder, "log.jsonl"),
     snapshot: path.join(folder, "snapshot.json"),
     lock: path.join(folder, "lock"),
+    draft: path.join(folder, "streaming"),
   };
 }
 

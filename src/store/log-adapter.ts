@@ -76,11 +76,17 @@ export class LogAdapter implements Adapter<LogDocument> {
 
   /**
    * Opens the log to write to it. `known`: what the snapshot says, so that only what came after it must be read.
-   * `isDurable`: we made it.
+   * `isDurable`: we made it. `asRead`: nobody may have written since the last read, for what follows that would be taken
+   * for written already.
    */
-  async open(known: SnapshotDocument, isDurable: boolean): Promise<void> {
+  async open(known: SnapshotDocument, { isDurable, asRead }: { isDurable: boolean; asRead: boolean }): Promise<void> {
     if (this.file !== undefined) return;
     this.end = await this.findEnd(known);
+    const seqRead = this.lastRead?.end.seqNext;
+    if (asRead && seqRead !== undefined && seqRead !== this.end.seqNext) {
+      const change = `has ${this.end.seqNext} entries where we read ${seqRead}`;
+      throw stateChangedOutside(this.id, this.path, change);
+    }
     const file = await naming(this.path, () => this.disk.open(this.path, "append"));
     try {
       await naming(this.path, async () => {

@@ -1,5 +1,6 @@
 import { Low } from "lowdb";
 import type { Disk } from "./disk.js";
+import { readDraft } from "./draft-file.js";
 import type { StatePaths } from "./layout.js";
 import { emptyLog, type LogAdapter } from "./log-adapter.js";
 import { missing } from "./log-parser.js";
@@ -15,7 +16,9 @@ export async function readState(
 ): Promise<SavedRecord | undefined> {
   if (!isStateFolder(disk, paths.folder)) return undefined;
   try {
-    // The snapshot first: a log that is written to meanwhile is then never shorter than the snapshot says.
+    // The draft first: when its reply is saved meanwhile, the log has it; the other way round neither would.
+    const { draft, damage: draftDamage } = await readDraft(disk, paths.draft);
+    // The snapshot before the log: a log that is written to meanwhile is then never shorter than it says.
     const snapshotAdapter = new SnapshotAdapter(disk, paths.snapshot);
     const snapshot = new Low(snapshotAdapter, noSnapshot);
     await snapshot.read();
@@ -28,7 +31,9 @@ export async function readState(
       damage.push({ path: paths.log, problem: `${missing(seqNext, snapshot.data.entries)} at its end` });
     }
     if (snapshotAdapter.damage !== undefined) damage.push(snapshotAdapter.damage);
-    const record = { entries: log.data.entries, snapshot: snapshot.data.snapshot };
+    if (draftDamage !== undefined) damage.push(draftDamage);
+    const saved = { entries: log.data.entries, snapshot: snapshot.data.snapshot };
+    const record = draft === undefined ? saved : { ...saved, draft };
     return damage.length === 0 ? record : { ...record, damage };
   } catch (error) {
     // Deleted while it was being read.

@@ -1,4 +1,5 @@
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { Adapter } from "lowdb";
 import { hasCode, problemOf } from "../errors.js";
 import type { JsonValue } from "../json.js";
@@ -24,6 +25,7 @@ export interface SnapshotDocument {
 export const noSnapshot: SnapshotDocument = { format: FORMAT, stamp: 0, logBytes: 0, entries: 0, snapshot: undefined };
 
 const TEMP_SUFFIX = ".tmp";
+const RENAME_RETRY_DELAYS_MS = [20, 60, 180];
 
 /**
  * lowdb's adapter for a snapshot: a new file beside the old one, owner-only and synced, which then takes the old one's
@@ -66,13 +68,26 @@ export class SnapshotAdapter implements Adapter<SnapshotDocument> {
       const temp = `${target}.${randomName()}${TEMP_SUFFIX}`;
       try {
         await writeNewFile(this.disk, temp, encodeSnapshot(document));
-        await this.disk.rename(temp, target);
+        await this.takeName(temp, target);
       } catch (error) {
         await this.disk.remove(temp).catch(() => undefined);
         throw error;
       }
       await this.disk.syncFolder(path.dirname(target));
     });
+  }
+
+  /** A virus scanner, a backup or a synchronised folder may hold the old file for a moment. */
+  private async takeName(temp: string, target: string): Promise<void> {
+    for (const delayMs of RENAME_RETRY_DELAYS_MS) {
+      try {
+        return await this.disk.rename(temp, target);
+      } catch (error) {
+        if (!hasCode(error, "EBUSY", "EPERM", "EACCES")) throw error;
+        await setTimeout(delayMs);
+      }
+    }
+    await this.disk.rename(temp, target);
   }
 
   /** Removes what writers that died left beside the snapshot. Only under the conversation's lock. */

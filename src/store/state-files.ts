@@ -1,13 +1,14 @@
 import { Low } from "lowdb";
 import { hasCode } from "../errors.js";
 import { createState, type HalfMade, removeHidden } from "./create-state.js";
+import { DraftFile } from "./draft-file.js";
 import { deletedFolderPath, statePaths } from "./layout.js";
 import { type HeldLock, isHeld } from "./lock.js";
 import { emptyLog, LogAdapter } from "./log-adapter.js";
 import { FORMAT } from "./log-line.js";
 import { isStateFolder, readState } from "./read-state.js";
 import { noSnapshot, SnapshotAdapter } from "./snapshot-adapter.js";
-import type { Entry, SavedRecord, Snapshot } from "./store.js";
+import type { Draft, Entry, SavedRecord, Snapshot } from "./store.js";
 import { naming, StateLockedError, seqGap, stateChangedOutside, stateNotFound } from "./store-errors.js";
 import type { StoreParts } from "./store-parts.js";
 
@@ -21,12 +22,15 @@ export class StateFiles {
   private readonly log;
   private readonly snapshotAdapter;
   private readonly snapshot;
+  private readonly draftFile;
   private lastInLine: Promise<unknown> = Promise.resolve();
   private halfMade: HalfMade | undefined;
   private held: HeldLock | undefined;
   private opened = false;
   /** The folder's name and what it held when it was opened are known to be on the device. */
   private isDurable = false;
+  /** Read since we have the lock: from then on only we write. */
+  private readLocked = false;
 
   constructor(
     private readonly store: StoreParts,
@@ -37,6 +41,7 @@ export class StateFiles {
     this.log = new Low(this.logAdapter, emptyLog);
     this.snapshotAdapter = new SnapshotAdapter(store.disk, this.paths.snapshot);
     this.snapshot = new Low(this.snapshotAdapter, noSnapshot);
+    this.draftFile = new DraftFile(store.disk, this.paths.draft);
   }
 
   create(entries: readonly Entry[], snapshot: Snapshot | undefined, clock: () => number): Promise<void> {
@@ -65,8 +70,18 @@ export class StateFiles {
     });
   }
 
-  read(): Promise<SavedRecord | undefined> {
-    return readState(this.store.disk, this.paths, this.logAdapter);
+  async read(): Promise<SavedRecord | undefined> {
+    const { held } = this;
+    const record = await readState(this.store.disk, this.paths, this.logAdapter);
+    this.readLocked = held !== undefined && held === this.held;
+    return record;
+  }
+
+  writeDraft(draft: Draft | undefined): Promise<void> {
+    return this.inLine(async () => {
+      await this.takeLock();
+      await (draft === undefined ? this.draftFile.remove() : this.draftFile.write(draft));
+    });
   }
 
   lock(): Promise<void> {
@@ -126,7 +141,9 @@ export class StateFiles {
     this.held = undefined;
     this.opened = false;
     this.isDurable = false;
+    this.readLocked = false;
     this.snapshot.data = noSnapshot;
+    await this.draftFile.close();
     await this.logAdapter.close();
     await lock?.release();
   }
@@ -139,7 +156,7 @@ export class StateFiles {
     await naming(this.paths.folder, () => disk.protect(this.paths.folder));
     await this.snapshot.read();
     await this.snapshotAdapter.removeLeftovers();
-    await this.logAdapter.open(this.snapshot.data, this.isDurable);
+    await this.logAdapter.open(this.snapshot.data, { isDurable: this.isDurable, asRead: this.readLocked });
     // Whoever made it may have died before its name was durable, and what is saved now must be.
     if (!this.isDurable) await naming(root, () => disk.syncFolder(root));
     this.isDurable = true;

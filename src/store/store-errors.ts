@@ -1,3 +1,4 @@
+import os from "node:os";
 import { codeOf, hasCode, PerdureError, problemOf } from "../errors.js";
 import { NOT_A_FILE } from "./disk.js";
 import type { LockOwner } from "./lock.js";
@@ -96,9 +97,10 @@ export function seqGap(id: string, expected: number, got: number): PerdureError 
 
 /** A failed disk call, with the path in its message. It keeps the system's code (ENOSPC, EACCES, …). */
 export function diskError(cause: unknown, path: string): unknown {
-  const code = codeOf(cause);
+  const code = isQuotaUsedUp(cause) ? "EDQUOT" : codeOf(cause);
   if (cause instanceof PerdureError || code === undefined) return cause;
-  return new PerdureError({ code, problem: `${path}: ${reasonOf(cause)}`, fix: fixFor(code, path), cause });
+  const reason = code === "EDQUOT" ? "EDQUOT: the disk quota is used up" : reasonOf(cause);
+  return new PerdureError({ code, problem: `${path}: ${reason}`, fix: fixFor(code, path), cause });
 }
 
 /** Runs disk calls about one path, so that what fails names it. */
@@ -116,6 +118,11 @@ function unreadableFix(cause: unknown, path: string): string {
     return "move it away and put the file in its place, or delete the conversation";
   if (hasCode(cause, "ELOOP")) return "remove the link, or let it lead somewhere";
   return "check the disk it is on";
+}
+
+/** Node knows no name for it: `Unknown system error -122`. */
+function isQuotaUsedUp(cause: unknown): boolean {
+  return cause instanceof Error && "errno" in cause && cause.errno === -os.constants.errno.EDQUOT;
 }
 
 function fixFor(code: string, path: string): string {

@@ -34,12 +34,22 @@ export interface Damage {
   readonly problem: string;
 }
 
+/** What a reply that is still streaming has said so far. */
+export interface Draft {
+  /** The `seq` of the `request` entry that it answers. */
+  readonly requestSeq: number;
+  /** All of it, from the beginning of the reply. */
+  readonly text: string;
+}
+
 export interface SavedRecord {
   /** In `seq` order. Entries lost to damage are missing here: a gap in `seq`. */
   readonly entries: readonly Entry[];
   /** Undefined when none was ever saved or when it is damaged (then `damage` names it). */
   readonly snapshot: Snapshot | undefined;
   readonly damage?: readonly Damage[];
+  /** The last one that was written and not removed. Whether it is out of date is for the State to see. */
+  readonly draft?: Draft;
 }
 
 /** One row of `list()`: small, read without reading the history. */
@@ -90,4 +100,10 @@ export interface Store {
    */
   lock?(id: string): Promise<void>;
   unlock?(id: string): Promise<void>;
+  /**
+   * Keeps what a reply has said while it streams, in place of the draft before; undefined removes it. It is called several
+   * times a second, also while a `write` is under way, so it must be cheap: it outlives the process, and need not outlive
+   * the machine. Optional: without it what had streamed is lost with the process.
+   */
+  writeDraft?(id: string, draft: Draft | undefined): Promise<void>;
 }

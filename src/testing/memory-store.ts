@@ -1,10 +1,11 @@
 import { PerdureError } from "../errors.js";
 import { checkStateId } from "../store/state-id.js";
-import type { Entry, SavedRecord, SavedState, Snapshot, Store } from "../store/store.js";
+import type { Draft, Entry, SavedRecord, SavedState, Snapshot, Store } from "../store/store.js";
 
 /** A Store in memory, for tests of programs: what it holds went through JSON, as in a real one. */
 export class MemoryStore implements Store {
   private readonly states = new Map<string, { entries: Entry[]; snapshot: Snapshot | undefined; stamp: number }>();
+  private readonly drafts = new Map<string, Draft>();
   private stamp = 0;
 
   async write(
@@ -40,9 +41,11 @@ export class MemoryStore implements Store {
     checkStateId(id);
     const saved = this.states.get(id);
     if (saved === undefined) return undefined;
+    const draft = this.drafts.get(id);
     return {
       entries: saved.entries.map(asSaved),
       snapshot: saved.snapshot === undefined ? undefined : asSaved(saved.snapshot),
+      ...(draft === undefined ? {} : { draft: asSaved(draft) }),
     };
   }
 
@@ -66,10 +69,18 @@ export class MemoryStore implements Store {
   async delete(id: string): Promise<void> {
     checkStateId(id);
     if (!this.states.delete(id)) throw refusal("STATE_NOT_FOUND", `there is no conversation ${id}`, "list them first");
+    this.drafts.delete(id);
+  }
+
+  async writeDraft(id: string, draft: Draft | undefined): Promise<void> {
+    checkStateId(id);
+    if (!this.states.has(id)) throw refusal("STATE_NOT_FOUND", `there is no conversation ${id}`, "create it first");
+    if (draft === undefined) this.drafts.delete(id);
+    else this.drafts.set(id, asSaved(draft));
   }
 }
 
-function asSaved<T extends Entry | Snapshot>(value: T): T {
+function asSaved<T extends Entry | Snapshot | Draft>(value: T): T {
   return JSON.parse(JSON.stringify(value));
 }
 

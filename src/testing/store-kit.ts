@@ -21,7 +21,7 @@ export interface StoreCase {
  *
  *     for (const { name, run } of storeConformance(makeStore)) it(name, run);
  *
- * Cases about `list` and `delete` pass when the store has none.
+ * Cases about `list`, `delete` and `writeDraft` pass when the store has none.
  */
 export function storeConformance(makeStore: () => Promise<StoreUnderTest>): StoreCase[] {
   return Object.entries(cases).map(([name, check]) => ({
@@ -218,6 +218,46 @@ const cases: Record<string, (underTest: StoreUnderTest) => Promise<void>> = {
     assert.notEqual(await reopened.read("b"), undefined);
     await store.write("a", [entry(0, { text: "new" })], snapshot(), { create: true });
     assert.deepEqual((await store.read("a"))?.entries, [entry(0, { text: "new" })]);
+  },
+
+  async "keeps the draft of a reply as far as it was written, beside the entries, until it is removed"(underTest) {
+    const { store } = underTest;
+    if (store.writeDraft === undefined) return;
+    await store.write("a", [entry(0), entry(1)], snapshot(), { create: true });
+    await store.write("b", [entry(0)], snapshot(), { create: true });
+    assert.equal((await store.read("a"))?.draft, undefined);
+    // The last piece begins with the second half of a surrogate pair.
+    const texts = [
+      "One",
+      "One\n\u2028two \ud83d",
+      "One\n\u2028two \ud83d\ude00 three",
+      "One\n\u2028two \ud83d\ude00 three",
+    ];
+    for (const text of texts) {
+      await store.writeDraft("a", { requestSeq: 1, text });
+      assert.deepEqual((await (await underTest.reopen()).read("a"))?.draft, { requestSeq: 1, text });
+    }
+    await store.write("a", [entry(2)], snapshot());
+    const record = await (await underTest.reopen()).read("a");
+    assert.deepEqual(record?.draft, { requestSeq: 1, text: texts.at(-1) });
+    assert.deepEqual(record?.entries, [entry(0), entry(1), entry(2)]);
+    assert.equal(record?.damage, undefined);
+    await store.writeDraft("a", { requestSeq: 2, text: "another" });
+    assert.deepEqual((await (await underTest.reopen()).read("a"))?.draft, { requestSeq: 2, text: "another" });
+    assert.equal((await store.read("b"))?.draft, undefined);
+    for (let times = 0; times < 2; times++) await store.writeDraft("a", undefined);
+    assert.equal((await (await underTest.reopen()).read("a"))?.draft, undefined);
+    await store.writeDraft("a", { requestSeq: 2, text: "again" });
+    assert.deepEqual((await (await underTest.reopen()).read("a"))?.draft, { requestSeq: 2, text: "again" });
+  },
+
+  async "moves nothing in the list because of a draft"({ store }) {
+    if (store.writeDraft === undefined || store.list === undefined) return;
+    await store.write("a", [entry(0)], snapshot(), { create: true });
+    await store.write("b", [entry(0)], snapshot(), { create: true });
+    const before = await store.list();
+    await store.writeDraft("a", { requestSeq: 0, text: "streams" });
+    assert.deepEqual(await store.list(), before);
   },
 };
 

@@ -319,6 +319,25 @@ describe("any history, also a damaged or hand-edited one", () => {
     );
   });
 
+  it("leaves nothing out because of a notice that is left out itself", () => {
+    const entries = numbered([
+      {
+        kind: "reply",
+        text: "",
+        calls: [{ id: "a", name: "t", input: {} }],
+        model: "m",
+        usage: {},
+        finish: "tool-calls",
+      },
+      { kind: "reply", text: "whole", calls: [], model: "m", usage: {}, finish: "stop" },
+      { kind: "notice", text: "n", skip: { from: 1, to: 1 } },
+      { kind: "notice", text: "n", skip: { from: 0, to: 3 } },
+    ]);
+    const state = State.fromRecord("x", { entries, snapshot: { task: "t", createdAt: "", historyLength: 2 } });
+    expectSound(state);
+    expect(state.pendingCalls).toEqual([]);
+  });
+
   it("loads, and is sound after any more entries", () => {
     fc.assert(
       fc.property(histories, histories, fc.option(position, { nil: undefined }), (saved, more, historyLength) => {

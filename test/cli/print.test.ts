@@ -157,10 +157,12 @@ describe("the exit code", () => {
     const full = new PerdureError({ code: "ENOSPC", problem: "disk full", fix: "free some space" });
     const unsaved = (session: ScriptedSession) => {
       session.emit({ type: "save_failed", error: full });
+      session.emit({ type: "saving_failed", text: "not saved: disk full" });
       answers("yes")(session);
     };
-    const { exitCode, stderr } = await print(new ScriptedSession(unsaved));
+    const { exitCode, stdout, stderr } = await print(new ScriptedSession(unsaved));
     expect(exitCode).toBe(1);
+    expect(stdout).toBe("yes\n");
     expect(stderr).toContain("not saved: disk full");
     const later = await print(
       new ScriptedSession((session) => {
@@ -172,6 +174,10 @@ describe("the exit code", () => {
     const leaving = new ScriptedSession(answers("yes"));
     leaving.closeError = full;
     expect(await print(leaving)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("disk full") });
+    const leavingAnswered = new ScriptedSession(answers("yes"));
+    leavingAnswered.closeError = new PerdureError({ code: "NOT_SAVED", problem: "not saved: all", fix: "free some" });
+    const left = await print(leavingAnswered);
+    expect(left).toMatchObject({ exitCode: 1, stdout: "yes\n", stderr: expect.stringContaining("not saved: all") });
   });
 
   it("is 1, without a request, when the message could not be saved", async () => {

@@ -60,6 +60,7 @@ export class ScriptedSession implements Session {
     }
     const usage = { inputTokens: 10, outputTokens: 5 };
     this.entry({ kind: "reply", text, calls, model: "fake/model", usage, finish: "stop" });
+    this.emit({ type: "reply", text, calls, usage, cutOff: undefined });
   }
 
   result(callId: string, text: string, isError = false): void {

@@ -40,29 +40,21 @@ describe("a conversation is found", () => {
     await quit(chat);
   });
 
-  it.each([
-    ["an unknown id", ["--resume", "nosuch"], "nosuch"],
-    ["nothing", ["--resume", ""], ""],
-    ["nothing, joined", ["--resume="], ""],
-    ["a path upwards", ["--resume", "../../x"], "../../x"],
-    ["an absolute path", ["--resume", "/tmp/victim"], "/tmp/victim"],
-    ["two dots", ["--resume", ".."], ".."],
-    ["an escaped NUL", ["--resume", "%00"], "%00"],
-    ["5,000 characters", ["--resume", "x".repeat(5000)], "xxxx"],
-  ])("never by %s: an error that repeats it, and nothing is created", async (_what, args, repeated) => {
+  it("never by anything else: an error that repeats it, and nothing is created", async () => {
     const home = createHome(server, "openai");
     await converse(home, "MARK-1");
     const before = bytesOf(home);
-    const requests = server.requests.length;
-    for (const more of [[], ["-p", "hello"]]) {
-      const finished = await home.run([...args, ...more]);
-      expect([1, 2]).toContain(finished.code);
-      expect(finished.stderr).toContain(repeated);
+    const refs = ["nosuch", "", "../../x", "/tmp/victim", "..", "a/b", "CON", "%00", "x".repeat(5000)];
+    const commands = [...refs.map((ref) => ["--resume", ref]), ["--resume="], ["--resume", "nosuch", "-p", "hello"]];
+    for (const args of commands) {
+      const finished = await home.run(args);
+      expect([1, 2], args.join(" ")).toContain(finished.code);
+      expect(finished.stderr).toContain((args[1] ?? "").slice(0, 100));
       expect(finished.stderr).not.toMatch(/\n\s+at /);
       expect(finished.stdout).toBe("");
     }
     expect(bytesOf(home)).toEqual(before);
-    expect(server.requests).toHaveLength(requests);
+    expect(server.requests).toHaveLength(1);
   });
 
   it("never by a beginning that several have: they are named", async () => {

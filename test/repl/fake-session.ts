@@ -8,6 +8,7 @@ import type {
   SessionInfo,
   Sessions,
   ShutdownReason,
+  Unsaved,
 } from "../../src/session/session.js";
 import type { SavedState } from "../../src/store/store.js";
 
@@ -33,6 +34,7 @@ export class FakeSession implements Session {
   turn: Turn;
   sendError: unknown;
   closeError: unknown;
+  unsaved: Unsaved | undefined;
   #listeners = new Set<(event: SessionEvent) => void>();
   #answers = new Map<string, (answer: PermissionAnswer) => void>();
   #running: Promise<void> | undefined;
@@ -53,6 +55,7 @@ export class FakeSession implements Session {
       model: this.model,
       cwd: "/work/project",
       saved: this.history.length > 0,
+      unsaved: this.unsaved,
       createdAt: "2026-01-01T10:00:00.000Z",
       updatedAt: "2026-01-01T10:00:00.000Z",
       messageCount: this.history.length,

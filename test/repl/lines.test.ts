@@ -14,6 +14,7 @@ async function chat(input: string, options: { turn?: Turn; session?: FakeSession
     output,
     errorOutput,
     version: "0.1.0",
+    resumeCommand: (id) => `chat --resume ${id}`,
     ...(options.firstMessage === undefined ? {} : { firstMessage: options.firstMessage }),
   });
   const textOf = (stream: PassThrough): string => {
@@ -27,7 +28,7 @@ describe("a chat without a terminal", () => {
   it("answers each line in its turn, ends with 0 at the end of the input, and is closed", async () => {
     const { exitCode, session, output, errorOutput } = await chat("one\ntwo\n\nthree");
     expect(output).toBe("you said: one\nyou said: two\nyou said: three\n");
-    expect(errorOutput).toBe("");
+    expect(errorOutput).toBe(`To go on: chat --resume ${session.info.id}\n`);
     expect(exitCode).toBe(0);
     expect(session.closed).toBe(true);
   });
@@ -60,7 +61,7 @@ describe("a chat without a terminal", () => {
       },
     });
     expect(output).toBe("the answer\n");
-    expect(errorOutput).toBe("● bash ls\n  file\na notice\na problem\n  a fix\n");
+    expect(errorOutput).toContain("● bash ls\n  file\na notice\na problem\n  a fix\n");
   });
 
   it("takes commands, and asks nobody", async () => {
@@ -98,6 +99,7 @@ describe("a chat without a terminal", () => {
       output,
       errorOutput: new PassThrough(),
       version: "0.1.0",
+      resumeCommand: (id) => `chat --resume ${id}`,
     });
     expect(exitCode).toBe(0);
     expect(session.sent).toEqual(["hello", "again"]);

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { PerdureError } from "../../src/errors.js";
 import { type Repl, type ReplOptions, startRepl } from "../../src/repl/repl.js";
 import { FakeSession, FakeSessions, savedState, type Turn } from "./fake-session.js";
 import { FakeTerminal } from "./fake-terminal.js";
@@ -295,6 +296,24 @@ describe("a permission question", () => {
     await terminal.shows("allowed once");
   });
 
+  it("shows all of a long command on request, before anything is allowed", async () => {
+    const long = Array.from({ length: 200 }, (_, row) => (row === 100 ? "touch HIDDEN" : `echo ${row}`)).join("\n");
+    const { terminal, session } = start({
+      turn: async (fake) => {
+        fake.reply((await fake.ask(long)).kind);
+      },
+    });
+    await terminal.ready();
+    terminal.type("go\r");
+    await terminal.shows(/\[v\]iew all of it >/);
+    expect(terminal.raw).not.toContain("touch HIDDEN");
+    terminal.type("v\r");
+    await terminal.shows("touch HIDDEN");
+    expect(session.done.some((did) => did.startsWith("answer"))).toBe(false);
+    terminal.type("y\r");
+    await terminal.shows("once");
+  });
+
   it("gives back what was half typed at the prompt", async () => {
     let ask = () => {};
     const gate = new Promise<void>((resolve) => {
@@ -486,8 +505,45 @@ describe("what goes wrong", () => {
     const { terminal, session } = start();
     await terminal.ready();
     session.emit({ type: "error", problem: "the model is gone", fix: "choose another with :model", code: "X" });
-    session.emit({ type: "save_failed", error: Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" }) });
-    await terminal.shows(/the model is gone\n {2}choose another with :model\n[\s\S]*not saved:\nENOSPC: no space left/);
+    await terminal.shows(/the model is gone\n {2}choose another with :model\n/);
+  });
+
+  it("says once that saving fails, and the prompt says so until it works again", async () => {
+    const { terminal, session } = start();
+    await terminal.ready();
+    const error = Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" });
+    session.emit({ type: "save_failed", error });
+    session.emit({ type: "saving_failed", text: "not saved: ENOSPC: no space left" });
+    session.emit({ type: "save_failed", error });
+    await terminal.shows(/not saved: ENOSPC: no space left\n[\s\S]*\[not saved\] >/);
+    expect(terminal.screen.match(/ENOSPC/g)).toHaveLength(1);
+    terminal.type("hello\r");
+    await terminal.shows(/you said: hello\n[\s\S]*\[not saved\] >/);
+    session.emit({ type: "saving_works", text: "saved: all of it" });
+    await terminal.shows(/saved: all of it\n+>/);
+    await terminal.ready();
+  });
+
+  it("does not let a conversation that is not saved be left for another one", async () => {
+    const { terminal, session, sessions } = start();
+    await terminal.ready();
+    session.unsaved = { afterMessage: 1 };
+    terminal.type(":new\r");
+    await terminal.shows("this conversation is not saved, and would be lost");
+    expect(session.done).not.toContain("close");
+    expect(sessions.opened.map((opened) => opened.done)).toEqual([["close"]]);
+  });
+
+  it("leaves with 1 and promises nothing when it is not saved", async () => {
+    const { terminal, session, repl } = start();
+    await terminal.ready();
+    session.add({ kind: "user", text: "hello" });
+    session.unsaved = { afterMessage: 1 };
+    session.closeError = new PerdureError({ code: "NOT_SAVED", problem: "not saved: the rest", fix: "make space" });
+    terminal.type(":quit\r");
+    expect(await repl.done).toMatchObject({ exitCode: 1 });
+    await terminal.shows(/not saved: the rest[\s\S]*Only up to message 1: /);
+    expect(terminal.screen).not.toContain("To go on");
   });
 
   it("does not end the conversation when a message could not be saved", async () => {

@@ -278,6 +278,19 @@ describe("resuming", () => {
     expect(events).toContainEqual({ type: "notice", text: expect.stringContaining(work) });
   });
 
+  it("looks at no other conversation when it is given an id", async () => {
+    const id = await cutOff((session) => session.interrupt());
+    class OneByOne extends FileStore {
+      override list(): never {
+        throw new Error("all conversations were looked at");
+      }
+    }
+    const { sessions } = setUp({ parts: { store: new OneByOne(join(folder, "store")) } });
+    const session = await sessions.resume(id);
+    watch(session);
+    expect(session.info.id).toBe(id);
+  });
+
   it("refuses what is not there and creates nothing", async () => {
     const { sessions, root } = setUp();
     for (const ref of ["nosuch", "", "../../x"]) {
@@ -324,4 +337,21 @@ describe("damage", () => {
     expect(session.info.id).toBe(older);
     expect(events).toContainEqual({ type: "notice", text: expect.stringContaining(newer) });
   });
+});
+
+describe("an answer that is none", () => {
+  for (const [name, step, words] of [
+    ["with nothing in it", { text: " \n" }, "the model answered nothing"],
+    ["that a filter stopped", { text: "", finish: "content-filter" }, "content filter"],
+    ["that ends at the output limit", { text: "abc", finish: "length" }, "output limit"],
+  ] as const) {
+    it(`${name} is told`, async () => {
+      const { sessions } = setUp({ steps: [step] });
+      const session = await sessions.create();
+      const events = watch(session);
+      await session.send("go");
+      await session.idle();
+      expect(events).toContainEqual({ type: "notice", text: expect.stringContaining(words) });
+    });
+  }
 });

@@ -9,6 +9,12 @@ import { entries, entry, logPath, saved, seqs, snapshot, snapshotPath } from "./
 const log = /log\.jsonl$/;
 const lineBytes = 95;
 
+/** Open to be written to, as after any save of its own: opening has steps that can fail, too. */
+async function savedAndOpen(store: FileStore, id: string, count: number): Promise<void> {
+  await saved(store, id, count);
+  await store.write(id, [], snapshot({ task: id }));
+}
+
 async function faultyStore(): Promise<{ store: FileStore; disk: FaultyDisk }> {
   const disk = new FaultyDisk();
   return { store: new FileStore(await tempFolder(), { disk }), disk };
@@ -27,7 +33,7 @@ describe("when an append fails", () => {
 
   it.each(appendFaults)("$call $code after $keepBytes bytes: the next save writes all of it, once", async (fault) => {
     const { store, disk } = await faultyStore();
-    await saved(store, "a", 3);
+    await savedAndOpen(store, "a", 3);
     const before = await readFile(logPath(store, "a"));
 
     disk.faults.add(fault);
@@ -52,7 +58,7 @@ describe("when an append fails", () => {
     "$call $code after $keepBytes bytes, and cutting back fails too: nothing is glued to it",
     async (fault) => {
       const { store, disk } = await faultyStore();
-      await saved(store, "a", 3);
+      await savedAndOpen(store, "a", 3);
       const cutFault: Fault = { call: "truncate", path: log, code: "EIO" };
       disk.faults.add(fault).add(cutFault);
       await expect(store.write("a", entries(3, 5), undefined)).rejects.toMatchObject({ code: fault.code });
@@ -72,7 +78,7 @@ describe("when an append fails", () => {
 
   it("writes the bytes again after a failed sync, instead of only syncing again", async () => {
     const { store, disk } = await faultyStore();
-    await saved(store, "a", 1);
+    await savedAndOpen(store, "a", 1);
     const fault: Fault = { call: "datasync", path: log, code: "EIO" };
     disk.faults.add(fault);
     await expect(store.write("a", [entry(1)], undefined)).rejects.toMatchObject({ code: "EIO" });
@@ -86,7 +92,7 @@ describe("when an append fails", () => {
 
   it("a conversation that was closed after the failure opens clean", async () => {
     const { store, disk } = await faultyStore();
-    await saved(store, "a", 2);
+    await savedAndOpen(store, "a", 2);
     disk.faults.add({ call: "write", path: log, code: "ENOSPC", keepBytes: 30 });
     disk.faults.add({ call: "truncate", path: log, code: "EIO" });
     await expect(store.write("a", [entry(2)], undefined)).rejects.toMatchObject({ code: "ENOSPC" });
