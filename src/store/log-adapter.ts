@@ -70,7 +70,9 @@ export class LogAdapter implements Adapter<LogDocument> {
     const options = this.unackedBytes > 0 ? { limitBytes: this.ackedBytes, asidePath } : { asidePath };
     const contents = await readLog(this.disk, this.path, this.id, options);
     const { entries, damage, version, seqNext, stamp, wholeBytes, sizeBytes, needsNewline } = contents;
-    this.lastRead = { end: { seqNext, stamp, wholeBytes, sizeBytes, needsNewline }, version };
+    // One that stopped before the file's end does not know where that is.
+    const isWhole = !("limitBytes" in options);
+    this.lastRead = isWhole ? { end: { seqNext, stamp, wholeBytes, sizeBytes, needsNewline }, version } : undefined;
     return { entries, stamp, damage };
   }
 
@@ -91,8 +93,7 @@ export class LogAdapter implements Adapter<LogDocument> {
     try {
       await naming(this.path, async () => {
         if (this.end.wholeBytes < this.end.sizeBytes) await this.setTailAside(file);
-        // What a killed writer wrote is seen, but may not be durable: it must be before anything that follows it.
-        else if (!isDurable) await file.datasync();
+        if (!isDurable) await this.writeAgain(known.logBytes, this.end.wholeBytes);
       });
       this.ackedBytes = this.end.wholeBytes;
       this.unackedBytes = 0;
@@ -137,6 +138,8 @@ export class LogAdapter implements Adapter<LogDocument> {
     this.file = undefined;
     if (file === undefined) return;
     if (this.unackedBytes > 0 && this.isUnchanged()) await this.cutBack(file).catch(() => undefined);
+    // From now on others may write: what is there counts, and whoever opens it next sets a half record aside.
+    this.unackedBytes = 0;
     await file.close();
   }
 
@@ -180,6 +183,22 @@ export class LogAdapter implements Adapter<LogDocument> {
     let number = 1;
     while (this.disk.stat(`${this.path}.torn-${number}`) !== undefined) number++;
     return `${this.path}.torn-${number}`;
+  }
+
+  /**
+   * What came after the last snapshot is seen, but its writer may have died, or its disk failed, before it was durable; after
+   * a failed sync another one alone would not make it so. The same bytes in their place harm nobody.
+   */
+  private async writeAgain(from: number, end: number): Promise<void> {
+    const start = Math.max(from <= end ? from : 0, end - SINCE_SNAPSHOT_BYTES_MAX);
+    if (start === end) return;
+    const file = await this.disk.open(this.path, "update");
+    try {
+      await file.write(await readRange(file, start, end), start);
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
   }
 
   private async setTailAside(file: DiskFile): Promise<void> {

@@ -84,10 +84,31 @@ export class CrashMachine {
     for (const image of imagesOf(this.root, "/")) yield image;
   }
 
+  /** One of them; `pick` says which of so many. */
+  powerCut(pick: (count: number) => number): Image {
+    return someImageOf(this.root, "/", pick);
+  }
+
   /** What processes see now. */
   liveImage(): Image {
     return liveImageOf(this.root, "/");
   }
+}
+
+function someImageOf(folder: CrashFolder, path: string, pick: (count: number) => number): Image {
+  const image = new Map<string, Buffer | undefined>([[path, undefined]]);
+  for (const [name, node] of picked(folder.afterPowerCut(), pick)) {
+    const at = path === "/" ? `/${name}` : `${path}/${name}`;
+    if (node instanceof CrashFile) image.set(at, picked(node.afterPowerCut(), pick));
+    else for (const each of someImageOf(node, at, pick)) image.set(...each);
+  }
+  return image;
+}
+
+function picked<T>(ways: readonly T[], pick: (count: number) => number): T {
+  const way = ways[pick(ways.length)];
+  if (way === undefined) throw new Error("there is always a way");
+  return way;
 }
 
 function liveImageOf(folder: CrashFolder, path: string): Image {

@@ -6,7 +6,9 @@ export type CrashNode = CrashFile | CrashFolder;
 
 type FileChange =
   | { readonly kind: "write"; readonly at: number; readonly bytes: Buffer }
-  | { readonly kind: "truncate"; readonly sizeBytes: number };
+  | { readonly kind: "truncate"; readonly sizeBytes: number }
+  /** What the length becomes when the bytes of a write do not land: zeros after the old end, never over old bytes. */
+  | { readonly kind: "extend"; readonly sizeBytes: number };
 
 let identities = 0;
 
@@ -99,6 +101,7 @@ export class CrashFolder {
 
 function changed(content: Buffer, change: FileChange): Buffer {
   if (change.kind === "truncate") return resized(content, change.sizeBytes);
+  if (change.kind === "extend") return resized(content, Math.max(content.length, change.sizeBytes));
   const grown = resized(content, Math.max(content.length, change.at + change.bytes.length));
   change.bytes.copy(grown, change.at);
   return grown;
@@ -123,20 +126,20 @@ function landings(pending: readonly FileChange[]): FileChange[][] {
   return subsets(pending).flatMap((landed) => {
     const last = landed.at(-1);
     if (last?.kind !== "write") return [landed];
-    return [landed, ...partsOf(last).map((part) => [...landed.slice(0, -1), part])];
+    return [landed, ...partsOf(last).map((parts) => [...landed.slice(0, -1), ...parts])];
   });
 }
 
 /** A write of which a part landed: cut, at and around each line's end too; or its length without (all of) its bytes. */
-function partsOf({ at, bytes }: FileChange & { kind: "write" }): FileChange[] {
+function partsOf({ at, bytes }: FileChange & { kind: "write" }): FileChange[][] {
   const cuts = new Set([1, bytes.length >> 1, bytes.length - 1]);
   for (let newline = bytes.indexOf(10); newline !== -1 && cuts.size < 7; newline = bytes.indexOf(10, newline + 1)) {
     cuts.add(newline).add(newline + 1);
   }
   const parts = [...cuts].filter((cut) => cut > 0 && cut < bytes.length).map((cut) => bytes.subarray(0, cut));
-  const nuls = Buffer.alloc(bytes.length);
-  const half = Buffer.concat([bytes.subarray(0, bytes.length >> 1), nuls.subarray(bytes.length >> 1)]);
-  return [...parts, nuls, half].map((part) => ({ kind: "write", at, bytes: part }));
+  const extend: FileChange = { kind: "extend", sizeBytes: at + bytes.length };
+  const half: FileChange = { kind: "write", at, bytes: bytes.subarray(0, bytes.length >> 1) };
+  return [...parts.map((part): FileChange[] => [{ kind: "write", at, bytes: part }]), [extend], [half, extend]];
 }
 
 /** In their order. All of them where they are few; else every beginning, every single one, and all but one. */

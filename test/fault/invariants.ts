@@ -11,6 +11,8 @@ export interface Expected {
   readonly id: string;
   /** Everything that was ever to be saved, in order; the store may have more than was acknowledged, but nothing else. */
   history: readonly Entry[];
+  /** What processes that died were about to save when that failed: a power cut may bring it back, until something is acknowledged. */
+  lostTries?: readonly Entry[];
   ackedLength: number;
   snapshots: Snapshot[];
   ackedSnapshot: Snapshot | undefined;
@@ -58,7 +60,9 @@ export function ackedIsKept(record: SavedRecord | undefined, expected: Expected)
     return `${id}: ${entries.length} entries of ${ackedLength} acknowledged ones; ${damageOf(record)}`;
   });
   entries.forEach((entry, index) => {
-    const same = isDeepStrictEqual(entry, history[index]);
+    const same =
+      isDeepStrictEqual(entry, history[index]) ||
+      (index >= ackedLength && expected.lostTries?.some((lost) => isDeepStrictEqual(entry, lost)) === true);
     holds("acked-is-kept", same, () => `${id}: entry ${index} is ${JSON.stringify(entry)}`);
   });
   const known = expected.snapshots.findLastIndex((each) => isDeepStrictEqual(each, snapshot));

@@ -161,7 +161,7 @@ export async function checkImage(image: Image, expected: readonly Expected[]): P
 }
 
 /** What another process finds, without writing. */
-async function checkLive(machine: CrashMachine, expected: readonly Expected[]): Promise<void> {
+export async function checkLive(machine: CrashMachine, expected: readonly Expected[]): Promise<void> {
   const store = storeOf(machine.process());
   const rows = await store.list();
   for (const each of expected) {

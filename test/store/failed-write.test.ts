@@ -90,6 +90,24 @@ describe("when an append fails", () => {
     await store.unlock("a");
   });
 
+  it("one that could not be cut back before it was closed is read and written on, by this process and by others", async () => {
+    const { store, disk } = await faultyStore();
+    await savedAndOpen(store, "a", 2);
+    disk.faults.add({ call: "write", path: log, code: "ENOSPC", keepBytes: 10_000 });
+    disk.faults.add({ call: "truncate", path: log, code: "EIO" });
+    await expect(store.write("a", [entry(2)], undefined)).rejects.toMatchObject({ code: "ENOSPC" });
+    expect(await seqs(store, "a")).toEqual([0, 1]);
+    await store.unlock("a");
+    disk.faults.clear();
+    const other = asOthersSee(store);
+    await other.write("a", [entry(3)], undefined);
+    await other.unlock("a");
+    expect(await seqs(store, "a")).toEqual([0, 1, 2, 3]);
+    await store.write("a", [entry(4)], undefined);
+    await store.unlock("a");
+    expect(await seqs(other, "a")).toEqual([0, 1, 2, 3, 4]);
+  });
+
   it("a conversation that was closed after the failure opens clean", async () => {
     const { store, disk } = await faultyStore();
     await savedAndOpen(store, "a", 2);
