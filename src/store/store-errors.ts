@@ -24,7 +24,7 @@ export function lockUnavailable(path: string, reason: string): PerdureError {
   return new PerdureError({
     code: "LOCK_UNAVAILABLE",
     problem: `${path} cannot be locked: ${reason}`,
-    fix: "keep the store in a folder on a local disk, and install the npm package koffi or util-linux (flock)",
+    fix: 'keep the store on a local disk, and have the npm package koffi or util-linux (flock); or do without a lock (FileStore option `lock: "none"`, chat --no-lock) and let only one process write',
   });
 }
 
