@@ -1,5 +1,6 @@
 /** The public API of the library: `import { Agent, FileStore, State } from "perdure"`. */
 import { loadState } from "./agent/load-state.js";
+import type { RestoreOptions } from "./agent/restore.js";
 import type { State } from "./agent/state.js";
 import type { Model } from "./model/model.js";
 import type { OpenModelOptions } from "./model/open-model.js";
@@ -7,7 +8,7 @@ import { FileStore as FileStoreOnDisk } from "./store/file-store.js";
 
 export { abortOnSignal } from "./abort-on-signal.js";
 export { Agent, type AgentOptions } from "./agent/agent.js";
-export type { StepOptions } from "./agent/agent-core.js";
+export type { BootIdentity, StepOptions } from "./agent/agent-core.js";
 export type { AskOptions } from "./agent/ask.js";
 export { BaseStore as Store } from "./agent/base-store.js";
 export type { Clock } from "./agent/clock.js";
@@ -40,14 +41,18 @@ export {
 } from "./agent/loop.js";
 export { notesOf } from "./agent/notes.js";
 export type { Decision, Permission, PermissionRequest } from "./agent/permissions.js";
+export type { RestoreOptions } from "./agent/restore.js";
 export { State, type StateOptions } from "./agent/state.js";
 export {
+  type RecoverContext,
+  type Recovered,
   type StandardSchema,
   type Tool,
   type ToolAccess,
   type ToolContext,
   ToolError,
   type ToolOutput,
+  type WhenUnknown,
 } from "./agent/tool.js";
 export { codeOf, hasCode, PerdureError } from "./errors.js";
 export type { JsonObject, JsonValue } from "./json.js";
@@ -72,8 +77,8 @@ export class FileStore extends FileStoreOnDisk {
    *
    * @throws {PerdureError} STATE_NOT_FOUND, STATE_NEWER, STATE_DAMAGED
    */
-  load(id: string): Promise<State> {
-    return loadState(this, id);
+  load(id: string, options?: RestoreOptions): Promise<State> {
+    return loadState(this, id, options);
   }
 }
 

@@ -22,6 +22,13 @@ export interface AgentCore {
   openModel(): Promise<Model>;
   cwdOf(state: State): string;
   outputPathOf(callId: string): string | undefined;
+  readonly boot: BootIdentity | undefined;
+}
+
+/** Tells runs of the machine apart. */
+export interface BootIdentity {
+  readonly id: string;
+  isSame(id: string): boolean;
 }
 
 export interface StepOptions {

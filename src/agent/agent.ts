@@ -2,7 +2,7 @@ import { PerdureError } from "../errors.js";
 import type { JsonValue } from "../json.js";
 import type { Model } from "../model/model.js";
 import type { Store } from "../store/store.js";
-import type { AgentCore, StepOptions } from "./agent-core.js";
+import type { AgentCore, BootIdentity, StepOptions } from "./agent-core.js";
 import { type AskOptions, ask } from "./ask.js";
 import { type Clock, systemClock } from "./clock.js";
 import { compact } from "./compact.js";
@@ -10,6 +10,7 @@ import { Emitter } from "./emitter.js";
 import type { AgentListener } from "./events.js";
 import { defaultLoop, type LoopFunction } from "./loop.js";
 import type { Permission } from "./permissions.js";
+import { recoverCalls } from "./recover-calls.js";
 import { run } from "./run.js";
 import { release, save } from "./save.js";
 import { State } from "./state.js";
@@ -40,7 +41,14 @@ export interface AgentOptions {
   readonly onEvent?: AgentListener | undefined;
   readonly clock?: Clock | undefined;
   /** Where tools work. Default: the folder recorded in the State, else the current one. */
-  readonly context?: { readonly cwd?: string; outputPath?(callId: string): string | undefined } | undefined;
+  readonly context?:
+    | {
+        readonly cwd?: string;
+        outputPath?(callId: string): string | undefined;
+        /** Recorded with each start of a call, for {@link Agent.recover}. */
+        readonly boot?: BootIdentity;
+      }
+    | undefined;
 }
 
 /** Works on States: asks the model, runs tools, saves. It keeps nothing of a conversation itself. */
@@ -95,6 +103,16 @@ export class Agent implements AgentCore {
     return alone(state, () => useTools(this, state, options));
   }
 
+  /**
+   * Finds out what became of the calls that an earlier process left open ({@link State.openCalls}): each gets its result, as
+   * it comes, saved at once. Calls that still run are waited for. `run` does this first.
+   *
+   * @throws the store's errors; the signal's reason when it is aborted
+   */
+  recover(state: State, options: StepOptions = {}): Promise<void> {
+    return alone(state, () => recoverCalls(this, state, options));
+  }
+
   /** Replaces the older part of the context by a summary; false when there is nothing to summarise. Saved. */
   compact(state: State, options: StepOptions = {}): Promise<boolean> {
     return alone(state, () => compact(this, state, options));
@@ -141,6 +159,10 @@ export class Agent implements AgentCore {
 
   cwdOf(state: State): string {
     return this.#options.context?.cwd ?? state.cwd ?? workingFolder();
+  }
+
+  get boot(): BootIdentity | undefined {
+    return this.#options.context?.boot;
   }
 
   outputPathOf(callId: string): string | undefined {

@@ -1,5 +1,6 @@
 import type { Draft, Entry, SavedRecord, SavedState, Snapshot, Store } from "../store/store.js";
 import { loadState } from "./load-state.js";
+import type { RestoreOptions } from "./restore.js";
 import type { State } from "./state.js";
 
 /** For a store of your own: implement `write` and `read` (and `list`, `delete` if you want them); `load` is built on `read`. */
@@ -19,7 +20,7 @@ export abstract class BaseStore implements Store {
   writeDraft?(id: string, draft: Draft | undefined): Promise<void>;
 
   /** @throws {PerdureError} STATE_NOT_FOUND */
-  load(id: string): Promise<State> {
-    return loadState(this, id);
+  load(id: string, options?: RestoreOptions): Promise<State> {
+    return loadState(this, id, options);
   }
 }

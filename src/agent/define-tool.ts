@@ -2,12 +2,15 @@ import type { JsonObject, JsonValue } from "../json.js";
 import { checkNowWith, isStandardSchema, jsonSchemaOf } from "./schema.js";
 import {
   type PlainSchema,
+  type RecoverContext,
+  type Recovered,
   type StandardSchema,
   type Tool,
   type ToolAccess,
   type ToolContext,
   ToolError,
   type ToolOutput,
+  type WhenUnknown,
 } from "./tool.js";
 
 interface ToolParts<I> {
@@ -19,6 +22,12 @@ interface ToolParts<I> {
   access?(input: I, context: ToolContext): ToolAccess | Promise<ToolAccess>;
   /** Text, or a value that the model gets as JSON. Throw {@link ToolError} to give it an error in your words. */
   run(input: I, context: ToolContext): ToolOutput | JsonValue | undefined | Promise<ToolOutput | JsonValue | undefined>;
+  /** What may happen when nobody knows how a call ended: see {@link Tool}. Default: never. */
+  readonly whenUnknown?: WhenUnknown;
+  /** What became of a call that was open when an earlier process ended: see {@link Tool}. */
+  recover?(input: I, context: RecoverContext): Promise<Recovered>;
+  /** The call's result is durable: see {@link Tool}. */
+  settle?(call: Pick<ToolContext, "callId" | "outputPath">, outputFile: string | undefined): Promise<void>;
 }
 
 /**
@@ -32,6 +41,8 @@ export function defineTool(parts: ToolParts<JsonObject> & { readonly input?: Pla
 export function defineTool<T>(parts: ToolParts<T> & { readonly input?: StandardSchema<T> | PlainSchema }): Tool {
   const schema = parts.input;
   const access = parts.access?.bind(parts);
+  const recover = parts.recover?.bind(parts);
+  const settle = parts.settle?.bind(parts);
   return {
     name: parts.name,
     description: parts.description,
@@ -40,6 +51,11 @@ export function defineTool<T>(parts: ToolParts<T> & { readonly input?: StandardS
     // `parse` made the input what `run` takes.
     ...(access === undefined ? {} : { access: (input: unknown, context: ToolContext) => access(input as T, context) }),
     run: async (input, context) => toOutput(await parts.run(input as T, context)),
+    ...(parts.whenUnknown === undefined ? {} : { whenUnknown: parts.whenUnknown }),
+    ...(recover === undefined
+      ? {}
+      : { recover: (input: unknown, context: RecoverContext) => recover(input as T, context) }),
+    ...(settle === undefined ? {} : { settle }),
   };
 }
 
@@ -74,6 +90,6 @@ function toOutput(result: ToolOutput | JsonValue | undefined): ToolOutput {
 /** `{ text }` with the fields of a ToolOutput and no others; anything else is a value of the tool's own. */
 function isToolOutput(result: ToolOutput | JsonValue): result is ToolOutput {
   if (typeof result !== "object" || result === null || Array.isArray(result)) return false;
-  const known = ["text", "isError", "omittedBytes", "outputFile"];
+  const known = ["text", "isError", "omittedBytes", "outputFile", "exitCode", "durationMs"];
   return "text" in result && typeof result.text === "string" && Object.keys(result).every((key) => known.includes(key));
 }

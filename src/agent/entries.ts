@@ -14,8 +14,21 @@ export type EntryBody =
    * context: a half-written step. `missing` names entries that could not be read. Both ends are inclusive.
    */
   | { kind: "notice"; text: string; skip?: SeqRange; missing?: SeqRange[] }
-  /** A command the person ran with `!`; its output is part of the conversation. */
-  | { kind: "shell"; command: string; output: string; exitCode: number | null }
+  /** A command of the person's is about to start. Durable before it does. `boot`: see call_started. */
+  | { kind: "shell_started"; callId: string; command: string; boot?: string }
+  /**
+   * A command the person ran with `!`; its output is part of the conversation. `outcome`: nobody knows how it ended, or it
+   * did not run.
+   */
+  | {
+      kind: "shell";
+      command: string;
+      output: string;
+      exitCode: number | null;
+      callId?: string;
+      outcome?: "unknown" | "not_run";
+      durationMs?: number;
+    }
   | { kind: "run_start"; agent: AgentSummary }
   | { kind: "request"; model: string }
   /** `cutOff`: why the reply is not whole. A cut-off reply has text and no calls. */
@@ -28,8 +41,11 @@ export type EntryBody =
       finish: FinishReason;
       cutOff?: string;
     }
-  /** The call is about to start. Durable before it does. */
-  | { kind: "call_started"; callId: string; name: string }
+  /**
+   * The call is about to start. Durable before it does. `boot` names this run of the machine: after a restart a file that is
+   * missing proves nothing.
+   */
+  | { kind: "call_started"; callId: string; name: string; boot?: string }
   | {
       kind: "result";
       callId: string;
@@ -40,6 +56,7 @@ export type EntryBody =
       durationMs?: number;
       omittedBytes?: number;
       outputFile?: string;
+      exitCode?: number | null;
     }
   | { kind: "compaction"; summary: string; keepFrom: number; model: string; usage: Usage }
   /** The model refused the context as too large: every item before this one is shortened to `bytesMax` for it. */
@@ -53,11 +70,13 @@ export type EntryBody =
   | { kind: "folder"; cwd: string }
   /** A cut-off turn is about to go on by itself; once per turn. */
   | { kind: "continued" }
+  /** The entries before it were copied from another conversation, which goes its own way since. */
+  | { kind: "forked"; from: string }
   | { kind: "finish"; answer: JsonValue }
   /** A failed step. `step`: request, compaction, ask, run. */
   | { kind: "error"; step: string; message: string; code?: string }
   | { kind: "run_end"; reason: string }
-  /** In memory only: the place of an entry that was lost to damage. Never saved. */
+  /** The place of an entry that was lost to damage. In memory only, but for a copy: there it holds the place. */
   | { kind: "missing" };
 
 /** Positions in history, both ends inclusive. */
@@ -97,4 +116,6 @@ export const STOPPED = {
   denied: "denied",
   error: "error",
   returned: "returned",
+  /** A copy was made while the run was under way; it may go on in the original. */
+  forked: "forked",
 } as const;

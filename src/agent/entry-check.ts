@@ -12,6 +12,7 @@ const checks: Record<EntryKind, Check> = {
   notice: (entry) =>
     isText(entry.text) && (entry.skip === undefined || isRange(entry.skip, entry.seq)) && isRanges(entry.missing),
   shell: (entry) => isText(entry.command) && isText(entry.output),
+  shell_started: (entry) => isText(entry.callId) && isText(entry.command),
   run_start: (entry) => isAgent(entry.agent),
   request: (entry) => isText(entry.model),
   reply: (entry) => isText(entry.text) && isCalls(entry.calls) && isOptionalText(entry.cutOff),
@@ -27,6 +28,7 @@ const checks: Record<EntryKind, Check> = {
   renamed: (entry) => isText(entry.name),
   folder: (entry) => isText(entry.cwd),
   continued: () => true,
+  forked: (entry) => isText(entry.from),
   finish: (entry) => entry.answer !== undefined,
   error: (entry) => isText(entry.step) && isText(entry.message),
   run_end: (entry) => isText(entry.reason),

@@ -21,6 +21,8 @@ export type AgentEvent =
     }
   | { readonly type: "retry"; readonly attempt: number; readonly delayMs: number; readonly reason: string }
   | { readonly type: "call_started"; readonly call: ModelCall }
+  /** A call of an earlier process: its output, if it still runs, and its result follow. */
+  | { readonly type: "call_taken_up"; readonly call: ModelCall }
   | { readonly type: "call_output"; readonly callId: string; readonly chunk: string }
   | {
       readonly type: "call_result";

@@ -32,6 +32,8 @@ export class Facts {
   lastRunStart: { readonly seq: number; readonly turn: number } | undefined;
   lastRunEnd: { readonly seq: number; readonly reason: string } | undefined;
   continuedTurn: number | undefined;
+  /** A command of the person's that was started and has no output yet. */
+  openShell: HistoryEntry<"shell_started"> | undefined;
 
   apply(entry: HistoryEntry): void {
     if (entry.kind === "missing") return;
@@ -50,6 +52,12 @@ export class Facts {
       case "ask":
       case "compaction":
         this.#count(entry.usage);
+        return;
+      case "shell_started":
+        this.openShell = entry;
+        return;
+      case "shell":
+        this.openShell = undefined;
         return;
       case "data":
         for (const key of entry.removed) this.data.delete(key);

@@ -169,7 +169,11 @@ export class ContextFold {
         return;
       }
       case "shell":
-        this.#place({ message: shellMessage(entry.command, entry.output, entry.exitCode), seq, asks: false });
+        this.#place({
+          message: shellMessage(entry.command, entry.output, entry.exitCode, entry.outcome),
+          seq,
+          asks: false,
+        });
         return;
       case "request":
         // A request that is still marked as running was dropped: nothing waits for its reply any more.

@@ -8,13 +8,18 @@ export class UserInterrupt extends Error {
   }
 }
 
-/** The reason to abort with when a signal ends the program: running calls are closed `(aborted: SIGTERM)`. */
+/**
+ * The reason to abort with when a signal ends the program: running calls are closed `(aborted: SIGTERM)`. With
+ * `leavesCalls` those that can be taken up again ({@link Tool.recover}) are left running, and open in the history.
+ */
 export class SignalAbort extends Error {
   override readonly name = "SignalAbort";
   readonly signal: string;
-  constructor(signal: string) {
+  readonly leavesCalls: boolean;
+  constructor(signal: string, options: { readonly leavesCalls?: boolean } = {}) {
     super(`aborted: ${signal}`);
     this.signal = signal;
+    this.leavesCalls = options.leavesCalls === true;
   }
 }
 
@@ -25,15 +30,22 @@ export interface Ending {
   readonly text: string;
   /** For `run_end`: `interrupted`, `aborted:SIGTERM`. */
   readonly reason: string;
+  /** Running calls that can be taken up again go on, and stay open. */
+  readonly leavesCalls: boolean;
 }
 
 /** By name, not by class: the reason may come from another bundle of this library. */
 export function endingOf(reason: unknown): Ending {
   const name = nameOf(reason);
   if (name === "UserInterrupt") {
-    return { outcome: "interrupted", text: "interrupted by user", reason: STOPPED.interrupted };
+    return { outcome: "interrupted", text: "interrupted by user", reason: STOPPED.interrupted, leavesCalls: false };
   }
-  return { outcome: "aborted", text: `aborted: ${name}`, reason: `aborted:${name}` };
+  return { outcome: "aborted", text: `aborted: ${name}`, reason: `aborted:${name}`, leavesCalls: leavesCalls(reason) };
+}
+
+/** Whether what ends the run leaves calls running that can be taken up again. */
+export function leavesCalls(reason: unknown): boolean {
+  return typeof reason === "object" && reason !== null && "leavesCalls" in reason && reason.leavesCalls === true;
 }
 
 function nameOf(reason: unknown): string {

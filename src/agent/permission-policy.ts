@@ -42,6 +42,10 @@ export function permissionPolicy(options: PermissionPolicyOptions): Permission {
     if (options.mode === "read-only" && !reads) {
       return no(`this chat is read-only (--read-only), and ${name} may change something`);
     }
+    if (request.mayHaveRun === true && !reads) {
+      if (options.mode !== "ask" || options.ask === undefined) return nobodyToAsk(name);
+      return options.ask(request).then((reply) => (reply.kind === "no" ? decisionOf(reply, request) : YES));
+    }
     if (reads && request.access?.inside) return YES;
     if (options.allow.includes(name) || request.rules.some((rule) => covers(rule, request))) return YES;
     switch (options.mode) {

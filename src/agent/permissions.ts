@@ -16,6 +16,8 @@ export interface PermissionRequest {
   /** Rules given in this conversation and still valid in this folder. */
   readonly rules: readonly PermissionRule[];
   readonly signal: AbortSignal;
+  /** The call was allowed before, and may have run: only a person can say that it is to run once more. */
+  readonly mayHaveRun?: boolean;
 }
 
 /** Decides before a call starts. Asked in order; the first that returns a decision decides; none: the call runs. */

@@ -2,6 +2,7 @@ import { problemOf } from "../errors.js";
 import type { ModelCall } from "../model/model.js";
 import { nearest } from "../text/nearest.js";
 import type { AgentCore } from "./agent-core.js";
+import { leavesCalls } from "./interrupt.js";
 import type { State } from "./state.js";
 import { type Tool, type ToolAccess, type ToolContext, ToolError } from "./tool.js";
 
@@ -26,14 +27,7 @@ export async function prepareCall(
 ): Promise<PreparedCall> {
   const tool = agent.tools.find((candidate) => candidate.name === call.name);
   if (tool === undefined) return { call, problem: unknownTool(agent, call.name) };
-  const context: ToolContext = {
-    callId: call.id,
-    stateId: state.id,
-    signal,
-    cwd: agent.cwdOf(state),
-    outputPath: agent.outputPathOf(call.id),
-    onOutput: (chunk) => agent.emitter.emit({ type: "call_output", callId: call.id, chunk }),
-  };
+  const context = contextOf(agent, state, call, tool, signal);
   try {
     // A copy: what a tool does to its input must not reach the context.
     const input = tool.parse(structuredClone(call.input));
@@ -42,6 +36,34 @@ export async function prepareCall(
   } catch (error) {
     return { call, problem: errorText(error) };
   }
+}
+
+/** A tool that can take its calls up again hears nothing of a signal that leaves them running. */
+export function contextOf(
+  agent: AgentCore,
+  state: State,
+  call: ModelCall,
+  tool: Tool,
+  signal: AbortSignal,
+): ToolContext {
+  return {
+    callId: call.id,
+    stateId: state.id,
+    signal: tool.recover === undefined ? signal : signalThatEnds(signal),
+    cwd: agent.cwdOf(state),
+    outputPath: agent.outputPathOf(call.id),
+    onOutput: (chunk) => agent.emitter.emit({ type: "call_output", callId: call.id, chunk }),
+  };
+}
+
+function signalThatEnds(signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  const pass = () => {
+    if (!leavesCalls(signal.reason)) controller.abort(signal.reason);
+  };
+  if (signal.aborted) pass();
+  else signal.addEventListener("abort", pass, { once: true });
+  return controller.signal;
 }
 
 /** What the model reads of an error: a ToolError's own words, else `Name: message`. */

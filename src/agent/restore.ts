@@ -18,13 +18,20 @@ export interface Restored {
   readonly savedLength: number;
   /** To be recorded in this order: what had streamed, notices of what is missing, results for the calls that have none. */
   readonly closing: readonly EntryBody[];
+  /** Calls that are left open, for an agent to find out what became of them. */
+  readonly openCallIds: readonly string[];
+}
+
+export interface RestoreOptions {
+  /** close: calls without a result get one that says that nobody knows. keep: they stay open (see `Agent.recover`). */
+  readonly openCalls?: "close" | "keep";
 }
 
 /** More lost entries than this in one place is a position that was damaged itself. */
 const gapMax = 10_000_000;
 
 /** What a State is made of, from a store's record. Nothing is written. */
-export function restore(id: string, record: SavedRecord): Restored {
+export function restore(id: string, record: SavedRecord, options: RestoreOptions = {}): Restored {
   const { snapshot } = record;
   const { history, notices, missing, malformed, unreplayed, turn } = placeEntries(id, record.entries);
   const savedLength = history.length;
@@ -67,14 +74,22 @@ export function restore(id: string, record: SavedRecord): Restored {
   const lost = untoldRanges(unread, notices, savedLength, covered);
   if (lost.length > 0) closing.push(lostNotice(lost));
   const folded = closing.some((body) => body.kind === "notice" && body.skip) ? foldBefore(history, replayed) : fold;
-  for (const call of folded.pendingCalls) {
+  // After half-written steps nothing can be taken up: what happened in them is told as a whole.
+  const keeps = options.openCalls === "keep" && folded === fold;
+  const openCallIds = keeps ? folded.pendingCalls.map((call) => call.id) : [];
+  for (const call of keeps ? [] : folded.pendingCalls) {
     const started = folded.isStarted(call.id) || startedInSkip.has(call.id);
     const text = started ? closingText.unknown : closingText.notStarted;
     const outcome = started ? "unknown" : "not_run";
     closing.push({ kind: "result", callId: call.id, name: call.name, text, isError: true, outcome });
   }
+  const { openShell } = facts;
+  if (openShell !== undefined && !keeps) {
+    const { callId, command } = openShell;
+    closing.push({ kind: "shell", command, output: closingText.unknown, exitCode: null, callId, outcome: "unknown" });
+  }
   const createdAt = text(snapshot?.createdAt) ?? text(record.entries[0]?.at);
-  return { history, facts, fold, createdAt, savedLength, closing, damage: record.damage ?? [] };
+  return { history, facts, fold, createdAt, savedLength, closing, openCallIds, damage: record.damage ?? [] };
 }
 
 interface Placed {

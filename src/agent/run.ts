@@ -4,14 +4,15 @@ import type { Agent } from "./agent.js";
 import type { AgentCore, StepOptions } from "./agent-core.js";
 import { compareAgent, summaryOf } from "./agent-summary.js";
 import { bindingOf } from "./binding.js";
+import { closePending } from "./close-call.js";
 import { STOPPED } from "./entries.js";
 import { endingOf } from "./interrupt.js";
 import { asLoop, type Loop, type LoopFunction } from "./loop.js";
+import { recoverCalls } from "./recover-calls.js";
 import { lock, save, saveFailing } from "./save.js";
 import type { State } from "./state.js";
 import { busyError } from "./state-errors.js";
 import { beginStep } from "./step.js";
-import { closePending } from "./use-tools.js";
 
 /**
  * Runs the loop until it stops. Everything is saved at the start and at the end, however it ends; what the steps save in
@@ -33,6 +34,7 @@ export async function run(
   binding.signal = signal;
   try {
     if (agent.store !== undefined) await lock(state, agent.store);
+    if (state.openCalls.length > 0) await recoverCalls(agent, state, { signal });
     // A State that needs no step is saved, but a run that does nothing leaves no trace.
     const checked = asLoop(loop);
     const already = checked === undefined ? undefined : await stopsAlready(checked, state);
@@ -64,7 +66,7 @@ async function runLoop(agent: AgentCore & Agent, state: State, loop: LoopFunctio
   } catch (error) {
     throw await fail(agent, state, signal.aborted ? signal.reason : error, signal);
   }
-  if (state.finished) closePending(agent, state, "the conversation was finished");
+  if (state.finished) closePending(agent, state, { text: "the conversation was finished", leavesCalls: false });
   end(agent, state, state.stoppedBy ?? (state.isAnswered() ? STOPPED.answered : STOPPED.returned));
   await save(agent, state, { snapshot: true, signal });
 }
@@ -84,7 +86,7 @@ async function saveStart(agent: AgentCore, state: State, signal: AbortSignal): P
 async function fail(agent: AgentCore, state: State, error: unknown, signal: AbortSignal): Promise<unknown> {
   const wasAborted = signal.aborted;
   const ending = endingOf(error);
-  closePending(agent, state, ending.text);
+  closePending(agent, state, ending);
   // An error with a code is one that somebody can act on (the model's, the store's); others are accidents.
   end(agent, state, !wasAborted && codeOf(error) !== undefined ? STOPPED.error : ending.reason);
   await saveFailing(agent, state, error, { snapshot: true, signal });

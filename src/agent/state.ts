@@ -9,7 +9,7 @@ import type { AgentSummary, EntryBody, HistoryEntry, PermissionRule } from "./en
 import { Facts, type UsageTotals } from "./facts.js";
 import { ContextFold } from "./fold.js";
 import { toJsonAnswer } from "./json-check.js";
-import { restore } from "./restore.js";
+import { type RestoreOptions, restore } from "./restore.js";
 import { dataOf, snapshotOf } from "./snapshot.js";
 import { finishedError } from "./state-errors.js";
 import { checkStateId, randomStateId } from "./state-id.js";
@@ -42,6 +42,7 @@ export class State {
   readonly #fold: ContextFold;
   readonly #listeners = new Set<(entry: HistoryEntry) => void>();
   readonly #isLoaded: boolean;
+  readonly #openCallIds: ReadonlySet<string>;
   #savedLength: number;
   #stoppedBy: string | undefined;
   #turnIsOpen = false;
@@ -60,6 +61,7 @@ export class State {
     this.#fold = restored?.fold ?? new ContextFold(this.#history);
     this.#savedLength = restored?.savedLength ?? 0;
     this.#isLoaded = restored !== undefined;
+    this.#openCallIds = new Set(restored?.openCallIds);
     this.#stoppedBy = this.#facts.stoppedBy;
     this.damage = restored?.damage ?? [];
     this.createdAt = restored?.createdAt ?? this.#now();
@@ -70,10 +72,12 @@ export class State {
 
   /**
    * The State that a store's record holds, ready to go on: calls without a result are closed, a running request is
-   * dropped, what could not be read or replayed is told in a notice. What that adds is saved with the next save.
+   * dropped, what could not be read or replayed is told in a notice. What that adds is saved with the next save. With
+   * `openCalls: "keep"` calls stay open, for an agent that can find out what became of them ({@link openCalls}).
    */
-  static fromRecord(id: string, record: SavedRecord, options: { clock?: Clock } = {}): State {
-    return new State(undefined, { ...options, id }, restore(id, record));
+  static fromRecord(id: string, record: SavedRecord, options: { clock?: Clock } & RestoreOptions = {}): State {
+    const { openCalls, ...rest } = options;
+    return new State(undefined, { ...rest, id }, restore(id, record, openCalls === undefined ? {} : { openCalls }));
   }
 
   /** The person's first message. */
@@ -94,6 +98,14 @@ export class State {
   /** Calls of the last reply that have no result yet, in their order. */
   get pendingCalls(): readonly ModelCall[] {
     return this.#fold.pendingCalls;
+  }
+  /** Pending calls of an earlier process: nobody has found out yet what became of them. They are never just run. */
+  get openCalls(): readonly ModelCall[] {
+    return this.#openCallIds.size === 0 ? [] : this.pendingCalls.filter((call) => this.#openCallIds.has(call.id));
+  }
+  /** A command of the person's that was started and has no output yet. */
+  get openShell(): HistoryEntry<"shell_started"> | undefined {
+    return this.#facts.openShell;
   }
   get usage(): Readonly<UsageTotals> {
     return this.#facts.usage;
@@ -165,8 +177,13 @@ export class State {
   }
 
   /** A command the person ran, with its output. It wants no answer by itself. */
-  addShell(command: string, output: string, exitCode: number | null): HistoryEntry {
-    return this.record({ kind: "shell", command, output, exitCode });
+  addShell(
+    command: string,
+    output: string,
+    exitCode: number | null,
+    more: Pick<Extract<EntryBody, { kind: "shell" }>, "callId" | "outcome" | "durationMs"> = {},
+  ): HistoryEntry {
+    return this.record({ kind: "shell", command, output, exitCode, ...more });
   }
 
   /** Refuses a pending call: the model gets the reason. */

@@ -28,6 +28,25 @@ export interface ToolContext {
   readonly outputPath: string | undefined;
 }
 
+/** For {@link Tool.recover}: an earlier process made the call. */
+export interface RecoverContext extends ToolContext {
+  /** Its start was recorded before the process ended. */
+  readonly wasStarted: boolean;
+  /** The machine was restarted since, or nobody can tell: files that were not synced may be lost. */
+  readonly restarted: boolean;
+}
+
+/**
+ * What became of a call: its result; or that it did not run and never will; or that nobody knows, with what is known.
+ */
+export type Recovered = ToolOutput | "not_run" | "unknown" | { readonly unknown: string };
+
+/**
+ * What may happen to a call when nobody knows how it ended. `run-again`: it runs once more (only for tools that change
+ * nothing). `ask`: a person is asked whether it is to run once more. `never`: the model is told, and decides.
+ */
+export type WhenUnknown = "run-again" | "ask" | "never";
+
 /** What a tool returns when plain text does not do. Text is cut to 64 KiB (head and tail) when it enters history. */
 export interface ToolOutput {
   readonly text: string;
@@ -36,6 +55,10 @@ export interface ToolOutput {
   readonly omittedBytes?: number;
   /** Where the whole output is. */
   readonly outputFile?: string;
+  /** Of a command; null when a signal ended it. */
+  readonly exitCode?: number | null;
+  /** When the tool knows better than whoever waited for it: a call that was made by an earlier process, for one. */
+  readonly durationMs?: number;
 }
 
 export interface Tool extends ToolSpec {
@@ -44,6 +67,15 @@ export interface Tool extends ToolSpec {
   /** Undefined: a tool that runs without asking (a library user's own tool, unless permissions say otherwise). */
   access?(input: unknown, context: ToolContext): ToolAccess | Promise<ToolAccess>;
   run(input: unknown, context: ToolContext): Promise<ToolOutput>;
+  /** Default: never. */
+  readonly whenUnknown?: WhenUnknown;
+  /**
+   * Finds out what became of a call that was open when an earlier process ended, and waits for it when it still runs. A
+   * tool that has it is left to itself when the terminal goes away (SIGHUP): its signal is not aborted then.
+   */
+  recover?(input: unknown, context: RecoverContext): Promise<Recovered>;
+  /** The call's result is durable: what was kept for {@link recover} may go, but not `outputFile`. */
+  settle?(call: Pick<ToolContext, "callId" | "outputPath">, outputFile: string | undefined): Promise<void>;
 }
 
 /**

@@ -1,12 +1,14 @@
 import { problemOf } from "../errors.js";
 import type { ModelCall } from "../model/model.js";
 import type { AgentCore, StepOptions } from "./agent-core.js";
+import { closeCall, closePending, notRun, resultHead } from "./close-call.js";
 import { decideCall } from "./decide-call.js";
 import { STOPPED } from "./entries.js";
 import { orAborted } from "./grace.js";
-import { closingText, endingOf } from "./interrupt.js";
+import { endingOf } from "./interrupt.js";
 import type { Decision } from "./permissions.js";
 import { type PreparedCall, prepareCall } from "./prepare-call.js";
+import { recoverCalls } from "./recover-calls.js";
 import { fitting, type ResultBody, runCall } from "./run-call.js";
 import { save, saveFailing } from "./save.js";
 import type { State } from "./state.js";
@@ -23,6 +25,8 @@ type ReadyCall = Exclude<PreparedCall, { problem: string }>;
  */
 export async function useTools(agent: AgentCore, state: State, options: StepOptions = {}): Promise<void> {
   const signal = beginStep(agent, state, options);
+  // A call of an earlier process is never just run: it may have run.
+  if (state.openCalls.length > 0) await recoverCalls(agent, state, { signal });
   if (state.pendingCalls.length === 0) return save(agent, state, { signal });
   const calls = new Calls(agent, state, signal);
   await calls.run();
@@ -101,7 +105,10 @@ class Calls {
   }
 
   async #start(ready: readonly ReadyCall[]): Promise<void> {
-    for (const { call } of ready) this.#state.record({ kind: "call_started", callId: call.id, name: call.name });
+    const boot = this.#agent.boot === undefined ? {} : { boot: this.#agent.boot.id };
+    for (const { call } of ready) {
+      this.#state.record({ kind: "call_started", callId: call.id, name: call.name, ...boot });
+    }
     let runnable = ready;
     try {
       await save(this.#agent, this.#state, { signal: this.#signal, mustBeDurable: true });
@@ -131,13 +138,13 @@ class Calls {
     const { call } = prepared;
     if (this.#signal.aborted) return this.#close(notRun(call, endingOf(this.#signal.reason).text));
     this.#agent.emitter.emit({ type: "call_started", call });
-    await this.#close(await runCall(this.#agent, prepared));
+    const result = await runCall(this.#agent, prepared, this.#signal);
+    if (result !== undefined) await this.#close(result);
   }
 
   /** Records a result and saves it at once. A save that fails stops no other call: the end writes what is missing. */
   async #close(result: ResultBody): Promise<void> {
-    this.#record(result);
-    await save(this.#agent, this.#state, { signal: this.#signal }).catch(() => undefined);
+    await closeCall(this.#agent, this.#state, result, this.#signal);
   }
 
   #record(result: ResultBody): void {
@@ -148,7 +155,7 @@ class Calls {
   async #end(): Promise<void> {
     if (this.#signal.aborted) {
       const { reason } = this.#signal;
-      closePending(this.#agent, this.#state, endingOf(reason).text);
+      closePending(this.#agent, this.#state, endingOf(reason));
       await saveFailing(this.#agent, this.#state, reason);
       throw reason;
     }
@@ -161,27 +168,8 @@ class Calls {
   }
 }
 
-/** Gives every pending call its result: none of them started. */
-export function closePending(agent: AgentCore, state: State, why: string): void {
-  for (const call of state.pendingCalls) {
-    const result = state.isStarted(call.id)
-      ? ({ ...resultHead(call), text: closingText.unknown, isError: true, outcome: "unknown" } as const)
-      : notRun(call, why);
-    state.record(result);
-    agent.emitter.emit({ type: "call_result", callId: call.id, name: call.name, result });
-  }
-}
-
-function notRun(call: ModelCall, why: string): ResultBody {
-  return { ...resultHead(call), text: `(not run: ${why})`, isError: true, outcome: "not_run" };
-}
-
 function errorResult(call: ModelCall, text: string): ResultBody {
   return { ...resultHead(call), ...fitting({ text }), isError: true, outcome: "error" };
-}
-
-function resultHead(call: ModelCall): Pick<ResultBody, "kind" | "callId" | "name"> {
-  return { kind: "result", callId: call.id, name: call.name };
 }
 
 /** Resolves after everything that could be decided without waiting for anybody. */

@@ -28,9 +28,12 @@ export function noticeMessage(text: string): ModelMessage {
   return userMessage(`[notice] ${text}`);
 }
 
-export function shellMessage(command: string, output: string, exitCode: unknown): ModelMessage {
+export function shellMessage(command: string, output: string, exitCode: unknown, outcome?: unknown): ModelMessage {
+  const head = `[the person ran a command]\n$ ${command}\n${output === "" ? "(no output)" : output}`;
+  // Nobody knows how it ended: the output says so.
+  if (outcome !== undefined) return userMessage(head);
   const end = typeof exitCode === "number" ? `exit code ${exitCode}` : "ended by a signal";
-  return userMessage(`[the person ran a command]\n$ ${command}\n${output === "" ? "(no output)" : output}\n(${end})`);
+  return userMessage(`${head}\n(${end})`);
 }
 
 export function summaryMessage(summary: string): ModelMessage {

@@ -17,7 +17,11 @@ export interface PermissionArguments {
 export interface ChatArguments {
   readonly command: "chat";
   /** `ref` undefined: the most recently updated conversation. */
-  readonly start: { readonly kind: "new" } | { readonly kind: "resume"; readonly ref: string | undefined };
+  readonly start:
+    | { readonly kind: "new" }
+    | { readonly kind: "resume"; readonly ref: string | undefined }
+    /** A copy of it is gone on with. */
+    | { readonly kind: "fork"; readonly ref: string | undefined };
   readonly message: string | undefined;
   readonly print: boolean;
   readonly outputFormat: OutputFormat;
@@ -31,24 +35,49 @@ export interface ChatArguments {
   readonly permissions: PermissionArguments;
   /** Do not go on with a cut-off turn. */
   readonly wait: boolean;
+  readonly noLock: boolean;
 }
 
 /** What the command line asks for. `store`: a folder, as given. */
 export type Arguments =
   | ChatArguments
   | { readonly command: "list"; readonly json: boolean; readonly store: string | undefined }
-  | { readonly command: "show"; readonly id: string; readonly json: boolean; readonly store: string | undefined }
-  | { readonly command: "rename"; readonly id: string; readonly text: string; readonly store: string | undefined }
+  | {
+      readonly command: "show";
+      readonly id: string;
+      readonly json: boolean;
+      readonly follow: boolean;
+      readonly store: string | undefined;
+    }
+  | {
+      readonly command: "rename";
+      readonly id: string;
+      readonly text: string;
+      readonly store: string | undefined;
+      readonly noLock: boolean;
+    }
   | {
       readonly command: "delete";
       readonly ids: readonly string[];
       readonly yes: boolean;
       readonly store: string | undefined;
+      readonly noLock: boolean;
+    }
+  | {
+      readonly command: "doctor";
+      /** Undefined: all of them. */
+      readonly id: string | undefined;
+      readonly repair: boolean;
+      readonly json: boolean;
+      readonly store: string | undefined;
+      readonly noLock: boolean;
     }
   | { readonly command: "version" }
   | { readonly command: "help" };
 
-type Subcommand = "list" | "show" | "rename" | "delete";
+type Subcommand = "list" | "show" | "rename" | "delete" | "doctor";
+
+const SUBCOMMANDS: readonly Subcommand[] = ["list", "show", "rename", "delete", "doctor"];
 
 /** The names `--allow` and `--deny` take: a misspelt one would protect nothing. */
 export const TOOL_NAMES: readonly string[] = ["bash", "read", "write", "edit", "list", "search"];
@@ -57,12 +86,16 @@ const OUTPUT_FORMATS: readonly OutputFormat[] = ["text", "json", "stream-json"];
 const HELP: OptionTable = { help: { kind: "flag", short: "h" } };
 const STORE: OptionTable = { store: { kind: "value", sample: "~/conversations" } };
 
+const NO_LOCK: OptionTable = { "no-lock": { kind: "flag" } };
+
 const CHAT_OPTIONS: OptionTable = {
   ...HELP,
   ...STORE,
+  ...NO_LOCK,
   version: { kind: "flag" },
   resume: { kind: "optional", short: "r", sample: "k7f2" },
   continue: { kind: "flag", short: "c" },
+  fork: { kind: "optional", sample: "k7f2" },
   print: { kind: "flag", short: "p" },
   "output-format": { kind: "value", sample: "json" },
   model: { kind: "value", short: "m", sample: "anthropic/claude-sonnet-4-5" },
@@ -80,9 +113,10 @@ const CHAT_OPTIONS: OptionTable = {
 
 const SUBCOMMAND_OPTIONS: Readonly<Record<Subcommand, OptionTable>> = {
   list: { ...HELP, ...STORE, json: { kind: "flag" } },
-  show: { ...HELP, ...STORE, json: { kind: "flag" } },
-  rename: { ...HELP, ...STORE },
-  delete: { ...HELP, ...STORE, yes: { kind: "flag", short: "y" } },
+  show: { ...HELP, ...STORE, json: { kind: "flag" }, follow: { kind: "flag", short: "f" } },
+  rename: { ...HELP, ...STORE, ...NO_LOCK },
+  delete: { ...HELP, ...STORE, ...NO_LOCK, yes: { kind: "flag", short: "y" } },
+  doctor: { ...HELP, ...STORE, ...NO_LOCK, json: { kind: "flag" }, repair: { kind: "flag" } },
 };
 
 /** Two options that contradict each other. */
@@ -113,9 +147,8 @@ function subcommandOf(argv: readonly string[]): { name: Subcommand; rest: string
   while (argv[first] === "--store" || argv[first]?.startsWith("--store=") === true) {
     first += argv[first] === "--store" ? 2 : 1;
   }
-  const name = argv[first];
-  if (name !== "list" && name !== "show" && name !== "rename" && name !== "delete") return undefined;
-  return { name, rest: [...argv.slice(0, first), ...argv.slice(first + 1)] };
+  const name = SUBCOMMANDS.find((each) => each === argv[first]);
+  return name === undefined ? undefined : { name, rest: [...argv.slice(0, first), ...argv.slice(first + 1)] };
 }
 
 function parseSubcommand(name: Subcommand, argv: readonly string[]): Arguments {
@@ -126,6 +159,10 @@ function parseSubcommand(name: Subcommand, argv: readonly string[]): Arguments {
   if (name === "list") {
     if (id !== undefined) throw usageError(`list takes no words, but got ${quoted(id)}`, "leave it out", "chat list");
     return { command: "list", json: words.has("json"), store };
+  }
+  const noLock = words.has("no-lock");
+  if (id === undefined && name === "doctor") {
+    return { command: "doctor", id, repair: words.has("repair"), json: words.has("json"), store, noLock };
   }
   if (id === undefined) {
     throw usageError(`${name} needs the id of a conversation`, "`chat list` shows the ids", SUBCOMMAND_EXAMPLES[name]);
@@ -138,17 +175,25 @@ function parseSubcommand(name: Subcommand, argv: readonly string[]): Arguments {
     );
   }
   if (name === "delete") {
-    return { command: "delete", ids: words.positionals.map(({ text: each }) => each), yes: words.has("yes"), store };
+    return {
+      command: "delete",
+      ids: words.positionals.map(({ text: each }) => each),
+      yes: words.has("yes"),
+      store,
+      noLock,
+    };
   }
-  if (name === "show") {
+  if (name === "show" || name === "doctor") {
     if (text !== undefined) {
       throw usageError(
-        `show takes one id, but got ${quoted(text)} too`,
-        "show one at a time",
-        `chat show ${shellWord(id)}`,
+        `${name} takes one id, but got ${quoted(text)} too`,
+        name === "show" ? "show one at a time" : "name one, or none for all of them",
+        `chat ${name} ${shellWord(id)}`,
       );
     }
-    return { command: "show", id, json: words.has("json"), store };
+    const json = words.has("json");
+    if (name === "show") return { command: "show", id, json, follow: words.has("follow"), store };
+    return { command: "doctor", id, repair: words.has("repair"), json, store, noLock };
   }
   if (text === undefined || more.length > 0) {
     const meant = text === undefined ? "the parser" : [text, ...more].join(" ");
@@ -158,7 +203,7 @@ function parseSubcommand(name: Subcommand, argv: readonly string[]): Arguments {
       `chat rename ${shellWord(id)} ${JSON.stringify(meant)}`,
     );
   }
-  return { command: "rename", id, text, store };
+  return { command: "rename", id, text, store, noLock };
 }
 
 const SUBCOMMAND_EXAMPLES: Readonly<Record<Subcommand, string>> = {
@@ -166,6 +211,7 @@ const SUBCOMMAND_EXAMPLES: Readonly<Record<Subcommand, string>> = {
   show: "chat show k7f2",
   rename: 'chat rename k7f2 "the parser"',
   delete: "chat delete k7f2",
+  doctor: "chat doctor",
 };
 
 function readSubcommandWords(name: Subcommand, argv: readonly string[]): Words {
@@ -192,21 +238,22 @@ function parseChat(words: Words): ChatArguments {
       throw usageError(`--${one} and --${other} contradict each other`, "leave one of them out");
     }
   }
+  const forks = words.has("fork");
   const resumes = words.has("resume") || words.has("continue");
-  if (words.has("wait") && !resumes) {
+  if (words.has("wait") && !resumes && !forks) {
     throw usageError("--wait goes with -c or -r only", "leave it out, or say what to resume", "chat -c --wait");
   }
-  if (words.has("name") && resumes) {
+  if (words.has("name") && resumes && !forks) {
     throw usageError(
       "--name names a new conversation, and -c and -r resume one",
       "rename it instead",
       `chat rename ${shellWord(words.value("resume") ?? "k7f2")} ${JSON.stringify(words.value("name") ?? "")}`,
     );
   }
+  const start = resumes ? ({ kind: "resume", ref: words.value("resume") } as const) : ({ kind: "new" } as const);
   return {
     command: "chat",
-    start: resumes ? { kind: "resume", ref: words.value("resume") } : { kind: "new" },
-    message: messageOf(words.positionals),
+    ...(forks ? forkOf(words) : { start, message: messageOf(words.positionals) }),
     print: words.has("print"),
     outputFormat: outputFormatOf(words),
     model: words.value("model"),
@@ -217,6 +264,18 @@ function parseChat(words: Words): ChatArguments {
     cwd: words.value("cwd"),
     permissions: permissionsOf(words),
     wait: words.has("wait"),
+    noLock: words.has("no-lock"),
+  };
+}
+
+/** The word behind --fork is the id, unless -c or an id behind -r says which one: then it is the message. */
+function forkOf(words: Words): Pick<ChatArguments, "start" | "message"> {
+  const [resumed, word] = [words.value("resume"), words.value("fork")];
+  const isMessage = word !== undefined && (resumed !== undefined || words.has("continue"));
+  const first = isMessage ? [{ text: word, index: -1, afterTerminator: false }] : [];
+  return {
+    start: { kind: "fork", ref: isMessage ? resumed : (resumed ?? word) },
+    message: messageOf([...first, ...words.positionals]),
   };
 }
 

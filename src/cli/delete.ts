@@ -15,6 +15,8 @@ export interface DeleteOptions {
   readonly yes: boolean;
   /** Undefined without a terminal: then only `yes` deletes. */
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
+  /** Commands of a conversation that still run; asked about, and ended with it. */
+  readonly running?: { list(id: string): Promise<string[]>; end(id: string): Promise<void> };
   readonly stdout: Writable;
   readonly stderr: Writable;
 }
@@ -42,10 +44,10 @@ export async function runDelete(options: DeleteOptions): Promise<number> {
     );
   }
   const rows = found(await savedStates(store), ids, failed);
-  if (rows.length > 0 && (yes || (await ask?.(questionFor(rows))) === true)) {
+  if (rows.length > 0 && (yes || (await ask?.(await questionFor(rows, options))) === true)) {
     for (const row of rows) {
       try {
-        await deleteState(store, row.id);
+        await deleteState(options, row.id);
         out.line(`deleted ${shown(row)}`);
       } catch (error) {
         failed(error);
@@ -75,14 +77,26 @@ function shown(row: SavedState): string {
   return `${printableLine(row.id, 128)}  ${rowTitle(row, 60)}`;
 }
 
-function questionFor(rows: readonly SavedState[]): string {
+async function questionFor(rows: readonly SavedState[], { running }: DeleteOptions): Promise<string> {
+  const commands = (await Promise.all(rows.map((row) => running?.list(row.id) ?? []))).flat();
+  const ended = commands.map((command) => `  this still runs and will be ended: ${printableLine(command, 200)}`);
   const [row] = rows;
-  if (row !== undefined && rows.length === 1) return `Delete ${shown(row)} (${row.historyLength} entries)?`;
-  return [`Delete ${rows.length} conversations?`, ...rows.map((each) => `  ${shown(each)}`)].join("\n");
+  if (row !== undefined && rows.length === 1) {
+    return [...ended, `Delete ${shown(row)} (${row.historyLength} entries)?`].join("\n");
+  }
+  return [...ended, `Delete ${rows.length} conversations?`, ...rows.map((each) => `  ${shown(each)}`)].join("\n");
 }
 
 /** The store takes the lock for it: STATE_LOCKED when it is open elsewhere. */
-async function deleteState(store: Store, id: string): Promise<void> {
+async function deleteState({ store, running }: DeleteOptions, id: string): Promise<void> {
   if (store.delete === undefined) throw usageError("this store deletes nothing", "delete it where it is saved");
-  await store.delete(id);
+  if (running !== undefined) {
+    await store.lock?.(id);
+    await running.end(id);
+  }
+  try {
+    await store.delete(id);
+  } finally {
+    await store.unlock?.(id);
+  }
 }

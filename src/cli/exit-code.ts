@@ -1,6 +1,6 @@
 import { codeOf } from "../errors.js";
 
-const WRONG_USAGE: readonly string[] = ["USAGE", "MODEL_KEY_MISSING"];
+const WRONG_USAGE: readonly string[] = ["USAGE", "MODEL_KEY_MISSING", "CONFIG_INVALID", "CONFIG_NEWER"];
 /** Also in model-error.ts; named here again so that leaving loads nothing. */
 const TRY_AGAIN: readonly string[] = ["STATE_LOCKED", "MODEL_RATE_LIMIT", "MODEL_UNREACHABLE", "MODEL_SERVER"];
 const SIGNALS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };

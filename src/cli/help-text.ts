@@ -8,10 +8,14 @@ export const HELP_TEXT = `chat: a conversation with an agent that cannot be lost
   chat -p, --print ["text"]    no terminal: one turn, the answer on stdout, all else
                                on stderr; a piped stdin is the message, or follows it;
                                with -c or -r it goes on with that conversation
+  chat --fork ID               a copy of this one; also with -r and -c; the original may
+                               be open elsewhere
   chat list [--json]           the conversations, most recently updated first
-  chat show ID [--json]        one of them, readably
+  chat show ID [--json]        one of them, readably; --follow goes on while another
+                               process writes to it
   chat rename ID TEXT          give it a name
   chat delete ID... [--yes]    delete; asks first
+  chat doctor [ID] [--json]    check the files of all or one; --repair mends them
 
 Options
   -m, --model PROVIDER/NAME    anthropic, openai, google, ollama, compatible, offline
@@ -22,6 +26,8 @@ Options
       --cwd DIR                where the tools work
       --output-format FORMAT   with -p: text (default), json, stream-json
       --wait                   with -c, -r: do not go on with a cut-off turn by itself
+      --no-lock                where the disk knows no locks: nothing keeps a second
+                               process from writing to the same conversation
       --version, -h, --help
       --                       ends the options: chat -- "-1 or +1?"
 

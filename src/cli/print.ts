@@ -96,10 +96,11 @@ export async function printFailure(
 }
 
 async function talk({ session, message, resumed, wait }: PrintOptions, outcome: PrintOutcome): Promise<void> {
+  const tookUp = resumed && (await session.takeUpCalls());
   const goesOn = resumed && !wait && (await session.continueCutOff());
   if (goesOn) await session.idle();
   if (message === undefined) {
-    if (goesOn) return;
+    if (goesOn || tookUp) return;
     throw usageError(
       resumed ? "there is no message, and no turn of this conversation to go on with" : "-p has no message",
       "put one after it, or pipe it in",

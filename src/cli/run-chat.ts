@@ -5,8 +5,10 @@ import type { Session } from "../session/session.js";
 import type { SessionParts } from "../session/session-parts.js";
 import { FileStore } from "../store/file-store.js";
 import type { ChatArguments } from "./arguments.js";
+import { readConfig } from "./config.js";
 import { EndSignals } from "./end-signals.js";
 import { folders } from "./folders.js";
+import { NO_LOCK_WARNING, withOffers } from "./locked.js";
 import { checkWritable } from "./make-folder.js";
 import { ModelChoice } from "./model-choice.js";
 import { systemPrompt } from "./system-prompt.js";
@@ -35,11 +37,13 @@ async function converse(args: ChatArguments): Promise<number> {
   const places = folders(env, platform, args.store);
   const work = workingFolder(args.cwd, env.HOME);
   const system = args.system === undefined ? undefined : await readSystemText(args.system);
+  const config = readConfig(places.config);
   await checkWritable(places.store);
+  if (args.noLock) process.stderr.write(`${NO_LOCK_WARNING}\n`);
   const models = new ModelChoice({ args, env, interactive, configFolder: places.config });
 
   const parts: SessionParts = {
-    store: new FileStore(places.store),
+    store: new FileStore(places.store, args.noLock ? { lock: "none" } : {}),
     modelFor: (recorded) => models.choose(recorded),
     openModel: async (name) => {
       const { openModel } = await import("../model/open-model.js");
@@ -50,17 +54,19 @@ async function converse(args: ChatArguments): Promise<number> {
     cwdGiven: args.cwd !== undefined,
     env,
     name: args.start.kind === "new" ? args.name : undefined,
+    hangup: config.hangup,
     permissions: {
       mode: permissionMode(args, interactive),
       allow: args.permissions.allow,
       deny: args.permissions.deny,
     },
+    explain: (error) => withOffers(error, args.store),
   };
 
   const sessions = new LocalSessions(parts);
   const message = await messageOf(args);
-  const session = await (args.start.kind === "new" ? sessions.create() : sessions.resume(args.start.ref));
-  const resumed = args.start.kind === "resume";
+  const session = await open(sessions, args);
+  const resumed = args.start.kind !== "new";
   const command = (id: string) => resumeCommand(id, args.store);
 
   if (interactive) {
@@ -101,6 +107,11 @@ async function converse(args: ChatArguments): Promise<number> {
   } finally {
     signals.dispose();
   }
+}
+
+function open(sessions: LocalSessions, { start, name }: ChatArguments): Promise<Session> {
+  if (start.kind === "new") return sessions.create();
+  return start.kind === "fork" ? sessions.fork(start.ref, name) : sessions.resume(start.ref);
 }
 
 async function withoutTerminal(

@@ -21,23 +21,32 @@ const RESULT_LINES_MAX = 40;
 /** `chat show`: the conversation as far as it can be read, locked by nobody, changed in nothing. */
 export async function runShow({ store, id, json, stdout, stderr }: ShowOptions): Promise<number> {
   const row = findState(await savedStates(store), id);
-  const record = await store.read(row.id);
-  if (record === undefined) throw goneError(row.id);
+  const record = await readRecord(store, row.id);
   const out = new Output(stdout);
   if (json) {
     out.line(jsonLine({ ...rowJson(row), entries: record.entries, damage: record.damage ?? [] }));
   } else {
-    for (const line of heading(row, record)) out.line(line);
-    for (const entry of record.entries) {
-      for (const line of entryLines(entry)) out.line(line);
-    }
-    const err = new Output(stderr);
-    for (const { path, line, problem } of record.damage ?? []) {
-      err.line(printableLine(`damaged: ${path}${line === undefined ? "" : `, line ${line}`}: ${problem}`));
-    }
+    showRecord(row, record, out, new Output(stderr));
   }
   await out.flush();
   return out.failure === undefined ? 0 : 1;
+}
+
+/** @throws PerdureError STATE_NOT_FOUND: deleted since the list was made */
+export async function readRecord(store: Store, id: string): Promise<SavedRecord> {
+  const record = await store.read(id);
+  if (record === undefined) throw goneError(id);
+  return record;
+}
+
+export function showRecord(row: SavedState, record: SavedRecord, out: Output, err: Output): void {
+  for (const line of heading(row, record)) out.line(line);
+  for (const entry of record.entries) {
+    for (const line of entryLines(entry)) out.line(line);
+  }
+  for (const { path, line, problem } of record.damage ?? []) {
+    err.line(printableLine(`damaged: ${path}${line === undefined ? "" : `, line ${line}`}: ${problem}`));
+  }
 }
 
 function goneError(id: string): PerdureError {
@@ -61,7 +70,7 @@ function heading(row: SavedState, { snapshot }: SavedRecord): string[] {
   return [rowTitle(row, 200), facts.join("  ")];
 }
 
-function entryLines(entry: Entry): string[] {
+export function entryLines(entry: Entry): string[] {
   switch (entry.kind) {
     case "user":
       return ["", ...marked("> ", text(entry.text))];
@@ -79,6 +88,8 @@ function entryLines(entry: Entry): string[] {
       return ["", ...marked("", `[notice] ${text(entry.text)}`)];
     case "compaction":
       return ["", "[the part above was summed up for the model]", ...marked("  ", text(entry.summary))];
+    case "forked":
+      return ["", `[copied from ${printableLine(text(entry.from), 128)}]`];
     case "error":
       return [`[error] ${printableLine(text(entry.message))}`];
     case "finish":

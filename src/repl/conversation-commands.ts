@@ -1,9 +1,11 @@
 import { printableLine } from "../text/printable.js";
 import type { Command } from "./commands.js";
 import { count, type Display, line, problemLines, room, spans } from "./display.js";
+import { callLines } from "./render-calls.js";
 import { historyLines } from "./render-history.js";
 
 const EXCHANGES = 10;
+const CALLS = 20;
 
 const rename: Command = {
   name: "rename",
@@ -93,4 +95,21 @@ const retry: Command = {
   },
 };
 
-export const conversationCommands: readonly Command[] = [rename, model, tools, history, usage, retry];
+const calls: Command = {
+  name: "calls",
+  argument: "[N]",
+  help: `the last N calls (${CALLS} when N is not given): what runs or ran, for how long, and how it ended`,
+  run(context, argument) {
+    const n = argument === "" ? CALLS : Number(argument);
+    if (!Number.isSafeInteger(n) || n < 1) {
+      context.show(problemLines(`:calls cannot show ${printableLine(argument, 60)} calls`, "usage: :calls 5"));
+      return;
+    }
+    const rows = context.session.calls();
+    const older = rows.slice(0, -n).filter((row) => row.state === "running");
+    const shown = [...older, ...rows.slice(-n)];
+    context.show(shown.length === 0 ? [line("nothing ran yet", "dim")] : callLines(shown, context.columns));
+  },
+};
+
+export const conversationCommands: readonly Command[] = [rename, model, tools, calls, history, usage, retry];

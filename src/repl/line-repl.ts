@@ -118,7 +118,7 @@ export class LineRepl implements Repl {
   async #begin(): Promise<void> {
     this.#terminal.addOlderHistory(await this.#inputHistory.load());
     try {
-      if (this.#options.resumed === true) await this.#continueCutOff();
+      if (this.#options.resumed === true) await this.#goOn();
       const { firstMessage } = this.#options;
       if (firstMessage === undefined || this.#leaving) return;
       await this.#session.idle();
@@ -130,7 +130,9 @@ export class LineRepl implements Repl {
     }
   }
 
-  async #continueCutOff(): Promise<void> {
+  /** What was open becomes what it became; then the turn that was cut off goes on. */
+  async #goOn(): Promise<void> {
+    await this.#session.takeUpCalls();
     if (this.#options.wait === true || this.#leaving) return;
     this.#continuing = true;
     try {
@@ -285,7 +287,7 @@ export class LineRepl implements Repl {
     this.#watch();
     this.#show([GAP]);
     this.#setBusy(next.info.busy);
-    if (next.info.saved) this.#start(this.#continueCutOff());
+    if (next.info.saved) this.#start(this.#goOn());
   }
 
   #askPerson(intro: readonly Display[], prompt: string): Promise<string | undefined> {

@@ -68,6 +68,7 @@ class LineChat {
 
   async run(): Promise<number> {
     const { input, firstMessage, resumed, wait } = this.#options;
+    if (resumed === true) await this.#try(async () => void (await this.#session.takeUpCalls()));
     if (resumed === true && wait !== true) await this.#try(async () => void (await this.#session.continueCutOff()));
     await this.#session.idle();
     if (firstMessage !== undefined) await this.#say(firstMessage);
@@ -162,6 +163,7 @@ class LineChat {
         this.#session = next;
         this.#watch();
         await before.close();
+        await next.takeUpCalls();
       },
       start: (turn) => {
         this.#started = turn;

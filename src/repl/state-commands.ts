@@ -1,5 +1,6 @@
 import { hasCode } from "../errors.js";
 import type { SavedState } from "../store/store.js";
+import { printableLine } from "../text/printable.js";
 import { isYes } from "./answer.js";
 import type { Command, CommandContext } from "./commands.js";
 import { count, line, problemLines, spans, titleOf } from "./display.js";
@@ -70,7 +71,9 @@ const remove: Command = {
     }
     const title = titleOf(saved.name, saved.task, 60);
     const what = spans("delete ", ["bold", saved.id], ` "${title}"${isOpen ? ", the open conversation" : ""}`);
-    if (!isYes(await context.ask([what], "Delete it for good? [y]es, [N]o > "))) {
+    const running = await context.sessions.runningIn(saved.id);
+    const ended = running.map((command) => line(`  this still runs and will be ended: ${printableLine(command, 200)}`));
+    if (!isYes(await context.ask([what, ...ended], "Delete it for good? [y]es, [N]o > "))) {
       context.show([line("not deleted", "dim")]);
       return;
     }

@@ -1,7 +1,7 @@
 import type { ModelCall } from "../model/model.js";
 import type { SessionEvent } from "../session/session.js";
 import { createPrintable, printable, printableLine } from "../text/printable.js";
-import { type Display, errorLines, GAP, line, lines, problemLines } from "./display.js";
+import { type Display, errorLines, GAP, line, lines, problemLines, spans } from "./display.js";
 import { CallOutput, callHeader, resultLines } from "./render-call.js";
 import { formatDuration } from "./time.js";
 
@@ -50,6 +50,7 @@ export class TurnView {
           ),
         );
       case "call_started":
+      case "call_taken_up":
         this.#running.set(event.call.id, event.call.name);
         return this.#header(event.call);
       case "call_output":
@@ -64,7 +65,10 @@ export class TurnView {
       case "shell_output":
         return this.#line(...this.#shell.push(event.chunk));
       case "shell_end":
-        return this.#shellEnd(event.exitCode);
+        return this.#shellEnd(event);
+      case "shell_taken_up":
+        this.shellBegins();
+        return this.#line(spans(["cyan", "> !"], printableLine(event.command, Math.max(20, this.#columns() - 4))));
       case "trimmed": // The session says it in words.
         return [];
       case "compacted":
@@ -196,11 +200,11 @@ export class TurnView {
     return shown;
   }
 
-  #shellEnd(exitCode: number | null): Display[] {
+  #shellEnd({ exitCode, outcome }: Extract<SessionEvent, { type: "shell_end" }>): Display[] {
     const shown = this.#shell.end();
     this.#shell = new CallOutput(createPrintable());
     this.#running.clear();
-    if (exitCode !== 0)
+    if (exitCode !== 0 && outcome === undefined)
       shown.push(line(exitCode === null ? "  (ended by a signal)" : `  (exit code ${exitCode})`, "yellow"));
     return this.#line(...shown);
   }

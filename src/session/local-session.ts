@@ -1,18 +1,21 @@
 import { Agent } from "../agent/agent.js";
+import { STOPPED } from "../agent/entries.js";
 import type { AgentEvent } from "../agent/events.js";
 import { SignalAbort, UserInterrupt } from "../agent/interrupt.js";
 import { permissionPolicy } from "../agent/permission-policy.js";
 import type { State } from "../agent/state.js";
 import { PerdureError } from "../errors.js";
 import { redactKeys } from "../model/default-models.js";
+import { callRows } from "./call-rows.js";
 import { eventNotice } from "./event-notices.js";
 import { LazyModel } from "./lazy-model.js";
 import { type ProblemParts, problemParts } from "./problem-parts.js";
 import { Questions } from "./questions.js";
 import { RecoveringStore } from "./recovering-store.js";
 import { SaveStatus } from "./save-status.js";
-import type { PermissionAnswer, Session, SessionEvent, SessionInfo, ShutdownReason } from "./session.js";
+import type { CallRow, PermissionAnswer, Session, SessionEvent, SessionInfo, ShutdownReason } from "./session.js";
 import type { SessionParts } from "./session-parts.js";
+import type { ShellWork } from "./shell-command.js";
 import { toolLines } from "./tool-lines.js";
 import { openToolbox, type Toolbox } from "./toolbox.js";
 
@@ -36,10 +39,15 @@ export class LocalSession implements Session {
   #saving: Promise<unknown> = Promise.resolve();
   #closed = false;
   #early: SessionEvent[] = [];
+  /** A command of the person's that an earlier process left open. */
+  #openShell: State["openShell"];
+  /** For what runs now, when it is no turn: that it would have answered a message. */
+  #messageWaits = false;
 
   constructor(parts: SessionParts, state: State, model: string, cwd: string) {
     this.#parts = parts;
     this.#state = state;
+    this.#openShell = state.openShell;
     this.#cwd = cwd;
     this.#store = new RecoveringStore({
       store: parts.store,
@@ -125,6 +133,33 @@ export class LocalSession implements Session {
     return true;
   }
 
+  async takeUpCalls(): Promise<boolean> {
+    this.#refuseClosed();
+    const start = this.#openShell;
+    this.#openShell = undefined;
+    if (this.#work !== undefined || (start === undefined && this.#state.openCalls.length === 0)) return false;
+    let isDone = false;
+    this.#messageWaits = false;
+    await this.#run(async (signal) => {
+      const toolbox = await this.#openToolbox();
+      if (this.#state.openCalls.length > 0) {
+        await this.#makeAgent({ ...toolbox, tools: toolbox.everyTool }).recover(this.#state, { signal });
+      }
+      if (start !== undefined) {
+        const { takeUpShellCommand } = await import("./shell-command.js");
+        await takeUpShellCommand(this.#shellWork(toolbox, signal), start);
+      }
+      isDone = !signal.aborted;
+      return STOPPED.answered;
+    });
+    if (isDone && this.#messageWaits) this.#startTurn();
+    return true;
+  }
+
+  calls(): CallRow[] {
+    return callRows(this.#state.history, Date.now());
+  }
+
   async shell(command: string): Promise<void> {
     this.#refuseClosed();
     if (this.#work !== undefined) throw busy("a turn is running", "wait until it ends or stop it with Ctrl+C");
@@ -132,20 +167,14 @@ export class LocalSession implements Session {
     await this.#run(async (signal) => {
       const { runShellCommand } = await import("./shell-command.js");
       const toolbox = await this.#openToolbox();
-      const ran = await runShellCommand({
-        command,
-        callId: `shell_${this.#state.history.length}`,
-        cwd: this.#cwd,
-        toolbox,
-        outputPath: this.#store.callPath(`shell_${this.#state.history.length}`),
-        signal,
-        onOutput: (chunk) => this.#emit({ type: "shell_output", chunk: redactKeys(chunk, this.#parts.env) }),
-      });
-      this.#state.addShell(command, redactKeys(ran.output, this.#parts.env), ran.exitCode);
-      this.#emit({ type: "shell_end", exitCode: ran.exitCode });
-      await this.#save();
+      await runShellCommand(this.#shellWork(toolbox, signal), command);
       return "shell";
     });
+  }
+
+  #shellWork(toolbox: Toolbox, signal: AbortSignal): ShellWork {
+    const [state, cwd, env] = [this.#state, this.#cwd, this.#parts.env];
+    return { state, toolbox, cwd, env, signal, save: () => this.#save(), emit: (event) => this.#emit(event) };
   }
 
   async interrupt(): Promise<void> {
@@ -219,6 +248,7 @@ export class LocalSession implements Session {
 
   #startTurn(): void {
     // A running turn answers this message too; a conversation that is being left has it saved for the next resume.
+    this.#messageWaits = this.#work !== undefined;
     if (this.#work !== undefined || this.#closed) return;
     void this.#run(async (signal) => {
       do {
@@ -256,11 +286,14 @@ export class LocalSession implements Session {
   async #end(reason: ShutdownReason, withinMs: number): Promise<void> {
     this.#closed = true;
     this.#saveStatus.stop();
-    this.#controller?.abort(new SignalAbort(reason));
+    const leavesCalls = reason === "SIGHUP" && this.#parts.hangup !== "end";
+    this.#controller?.abort(new SignalAbort(reason, { leavesCalls }));
     const ended = (async () => {
       // Tools that ignore their signal must not hold the run: their processes are ended beside it.
       const toolbox = await this.#toolbox;
-      await Promise.all([this.idle(), this.#saving, toolbox?.runner.endAll(Math.min(500, withinMs / 4))]);
+      const graceMs = Math.min(500, withinMs / 4);
+      const runs = leavesCalls ? toolbox?.runner.leaveAll(graceMs) : toolbox?.runner.endAll(graceMs);
+      await Promise.all([this.idle(), this.#saving, runs]);
       if (this.#saveStatus.unsaved !== undefined) await this.#save();
     })();
     let timer: NodeJS.Timeout | undefined;
@@ -281,10 +314,12 @@ export class LocalSession implements Session {
   }
 
   #openToolbox(): Promise<Toolbox> {
-    this.#toolbox ??= openToolbox(this.#parts, this.#state.id).then((toolbox) => {
-      this.#runner = toolbox.runner;
-      return toolbox;
-    });
+    this.#toolbox ??= openToolbox(this.#parts, this.#state.id, (callId) => this.#store.callPath(callId)).then(
+      (toolbox) => {
+        this.#runner = toolbox.runner;
+        return toolbox;
+      },
+    );
     return this.#toolbox;
   }
 
@@ -314,7 +349,11 @@ export class LocalSession implements Session {
         const text = eventNotice(event);
         if (text !== undefined) this.#emit({ type: "notice", text });
       },
-      context: { cwd: this.#cwd, outputPath: (callId) => this.#store.callPath(callId) },
+      context: {
+        cwd: this.#cwd,
+        outputPath: (callId) => this.#store.callPath(callId),
+        ...(toolbox === undefined ? {} : { boot: toolbox.boot }),
+      },
     });
   }
 

@@ -4,8 +4,10 @@ import { hasCode, PerdureError } from "../errors.js";
 import type { SavedState } from "../store/store.js";
 import { printableLine } from "../text/printable.js";
 import { findState, latestState } from "./find-state.js";
+import { forkState } from "./fork-state.js";
 import { LocalSession } from "./local-session.js";
 import { resumeView } from "./resume-view.js";
+import { endCommands, livingCommands } from "./running-calls.js";
 import type { Session, Sessions } from "./session.js";
 import type { SessionParts } from "./session-parts.js";
 
@@ -23,12 +25,26 @@ export class LocalSessions implements Sessions {
   }
 
   async resume(ref: string | undefined): Promise<Session> {
+    try {
+      return await this.#resume(ref);
+    } catch (error) {
+      throw this.#parts.explain?.(error) ?? error;
+    }
+  }
+
+  /** A copy of a conversation, gone on with; the original may be open elsewhere, and is not touched. */
+  async fork(ref: string | undefined, name?: string): Promise<Session> {
+    const id = await forkState(this.#parts.store, ref, name === undefined ? {} : { name });
+    return this.#resume(id);
+  }
+
+  async #resume(ref: string | undefined): Promise<Session> {
     const { store } = this.#parts;
     const rows = ref === undefined ? await store.list() : [];
     const id = ref === undefined ? latestState(rows).id : await this.#lockById(ref);
     await store.lock(id);
     try {
-      const state = await loadState(store, id);
+      const state = await loadState(store, id, { openCalls: "keep" });
       const { cwd, notices } = await resumeView(state, this.#parts);
       const model = await this.#parts.modelFor(state.model);
       const session = new LocalSession(this.#parts, state, model, cwd);
@@ -67,9 +83,20 @@ export class LocalSessions implements Sessions {
     return findState(await this.#parts.store.list(), ref);
   }
 
+  runningIn(id: string): Promise<string[]> {
+    return livingCommands(this.#parts.store, id);
+  }
+
   async delete(ref: string): Promise<SavedState> {
     const row = findState(await this.#parts.store.list(), ref, { damaged: "allow" });
-    await this.#parts.store.delete(row.id);
+    const { store } = this.#parts;
+    await store.lock(row.id);
+    try {
+      await endCommands(store, row.id);
+      await store.delete(row.id);
+    } finally {
+      await store.unlock(row.id);
+    }
     return row;
   }
 }

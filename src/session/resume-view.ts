@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { STOPPED } from "../agent/entries.js";
 import type { State } from "../agent/state.js";
 import { printableLine } from "../text/printable.js";
 import type { SessionParts } from "./session-parts.js";
@@ -18,6 +19,12 @@ export async function resumeView(state: State, parts: SessionParts): Promise<Res
   for (const entry of state.history.slice(state.savedLength)) {
     if (entry.kind === "result") notices.push(`${entry.name}: ${printableLine(entry.text)}`);
     else if (entry.kind === "notice") notices.push(printableLine(entry.text));
+  }
+  const last = state.history.at(-1)?.kind === "renamed" ? state.history.at(-2) : state.history.at(-1);
+  if (last?.kind === "forked") {
+    notices.push(`this is a copy of ${printableLine(last.from, 128)}, which goes its own way from here on`);
+    if (state.stoppedBy === STOPPED.forked)
+      notices.push("the turn that was running there does not go on here by itself; :retry asks again");
   }
   return { cwd: await workingFolder(state, parts, notices), notices };
 }

@@ -17,6 +17,10 @@ export interface SessionParts {
   /** Name a new conversation gets. */
   readonly name: string | undefined;
   readonly permissions: PermissionSettings;
+  /** Adds to an error of resuming what a person can do about it here. */
+  explain?(error: unknown): unknown;
+  /** Whether what runs ends with a terminal that goes away (SIGHUP). Default: keep. */
+  readonly hangup?: "keep" | "end";
 }
 
 export interface PermissionSettings {

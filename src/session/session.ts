@@ -1,6 +1,7 @@
-import type { HistoryEntry } from "../agent/entries.js";
+import type { CallOutcome, HistoryEntry } from "../agent/entries.js";
 import type { AgentEvent } from "../agent/events.js";
 import type { ToolAccess } from "../agent/tool.js";
+import type { JsonValue } from "../json.js";
 import type { ModelCall, Usage } from "../model/model.js";
 import type { SavedState } from "../store/store.js";
 
@@ -19,6 +20,14 @@ export interface Session {
   retry(): Promise<void>;
   /** Goes on with a cut-off turn, once; false when there is none or it already went on by itself. */
   continueCutOff(): Promise<boolean>;
+  /**
+   * Takes in what became of calls and `!` commands that an earlier process left open: results that are there, at once; what
+   * still runs is followed, and Ctrl+C ends it. Asks the model nothing. Resolves when all of them are closed and saved;
+   * false, at once, when there are none. A message that comes meanwhile is answered afterwards.
+   */
+  takeUpCalls(): Promise<boolean>;
+  /** What ran in this conversation and what runs now, oldest first. */
+  calls(): readonly CallRow[];
   /** The person's own command: its output goes into the conversation. */
   shell(command: string): Promise<void>;
   /** Ctrl+C: stops the turn or the `!` command. Resolves when all is closed and saved. */
@@ -36,6 +45,19 @@ export interface Session {
   killAll(): void;
   /** Leaves: saved, unlocked. Nothing is written when nothing changed. NOT_SAVED when the disk did not take all of it. */
   close(): Promise<void>;
+}
+
+export interface CallRow {
+  readonly id: string;
+  /** The tool's name, `!` for a command of the person's. */
+  readonly name: string;
+  /** The command, the path, or whatever says what it is about. */
+  readonly input: JsonValue;
+  readonly state: "running" | CallOutcome;
+  /** So far, while it runs. */
+  readonly durationMs: number | undefined;
+  /** Of a command that has ended; null when a signal ended it. */
+  readonly exitCode: number | null | undefined;
 }
 
 export type ShutdownReason = "SIGTERM" | "SIGHUP" | "SIGINT" | "exception";
@@ -88,7 +110,9 @@ export type SessionEvent =
       readonly code: string | undefined;
     }
   | { readonly type: "shell_output"; readonly chunk: string }
-  | { readonly type: "shell_end"; readonly exitCode: number | null }
+  | { readonly type: "shell_end"; readonly exitCode: number | null; readonly outcome?: "unknown" | "not_run" }
+  /** A command of the person's that an earlier process started: its output and its end follow. */
+  | { readonly type: "shell_taken_up"; readonly command: string }
   | {
       readonly type: "ask";
       readonly askId: string;
@@ -104,6 +128,8 @@ export interface Sessions {
   /** By id, unique prefix or name; undefined: the most recently updated. STATE_NOT_FOUND, STATE_AMBIGUOUS, STATE_LOCKED, STATE_DAMAGED. */
   resume(ref: string | undefined): Promise<Session>;
   list(): Promise<SavedState[]>;
+  /** Commands of this conversation that still run; deleting it ends them. */
+  runningIn(id: string): Promise<string[]>;
   /** STATE_LOCKED when it is open elsewhere. */
   delete(ref: string): Promise<SavedState>;
   /** The row a reference means, with the same errors as resume. */

@@ -1,6 +1,7 @@
 import type { Disk } from "./disk.js";
 import { callOutputPath } from "./layout.js";
-import { noLock, type TakeLock } from "./lock.js";
+import type { TakeLock } from "./lock.js";
+import { noLock } from "./no-lock.js";
 import { nodeDisk } from "./node-disk.js";
 import { SharedStore } from "./shared-store.js";
 import { checkStateId } from "./state-id.js";
@@ -9,13 +10,13 @@ import type { Draft, Entry, SavedRecord, SavedState, Snapshot, Store } from "./s
 export interface FileStoreOptions {
   /** Milliseconds since 1970; the list stays in order when it jumps. */
   clock?: () => number;
-  /**
-   * flock (default): one process writes a conversation at a time. none: nothing keeps a second one out; for a file system
-   * without locks, when you see to it yourself.
-   */
-  lock?: "flock" | "none";
   /** Another disk, for tests of faults. */
   disk?: Disk;
+  /**
+   * none: nothing keeps a second process from writing to the same conversation, for a disk that knows no locks. Its writes are
+   * noticed before the next one of ours (STATE_CHANGED_OUTSIDE).
+   */
+  lock?: "kernel" | "none";
   /** Another way to lock, for a disk that is none. */
   takeLock?: TakeLock;
 }
@@ -38,7 +39,7 @@ export class FileStore implements Store {
     const disk = options.disk ?? nodeDisk;
     this.key = disk.realpath(root);
     this.clock = options.clock ?? Date.now;
-    this.shared = SharedStore.of(disk, this.key, options.lock === "none" ? noLock : options.takeLock);
+    this.shared = SharedStore.of(disk, this.key, options.takeLock ?? (options.lock === "none" ? noLock : undefined));
   }
 
   /**

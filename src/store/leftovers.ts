@@ -1,7 +1,8 @@
 import path from "node:path";
 import { removeHidden } from "./create-state.js";
 import { DELETED_PREFIX, NEW_PREFIX } from "./layout.js";
-import { isHeld, noLock } from "./lock.js";
+import { isHeld } from "./lock.js";
+import { noLock } from "./no-lock.js";
 import type { StoreParts } from "./store-parts.js";
 
 /** What a delete that was cut off left. It is out of the list already; failing to remove it now harms nobody. */
@@ -13,7 +14,7 @@ export async function removeDeleted({ disk, root }: StoreParts, names: readonly 
 
 /** Conversations that a process died making: nobody holds their lock. Best effort. */
 export async function removeHalfMade({ disk, root, takeLock }: StoreParts, names: readonly string[]): Promise<void> {
-  // Without locks nobody can tell whose maker lives.
+  // Without locks nobody can tell whether its maker lives.
   if (takeLock === noLock) return;
   for (const name of names) {
     if (!name.startsWith(NEW_PREFIX)) continue;

@@ -67,9 +67,6 @@ export async function takeLockWith(flock: Flock, path: string): ReturnType<TakeL
   }
 }
 
-/** Locks nothing: for a file system without locks, when its user sees to it that no other process writes. */
-export const noLock: TakeLock = async () => ({ release: async () => undefined });
-
 export function isHeld(lock: Awaited<ReturnType<TakeLock>>): lock is HeldLock {
   return "release" in lock;
 }
@@ -141,7 +138,7 @@ function mayLive({ pid, host }: LockOwner): boolean {
   }
 }
 
-function readOwner(path: string): LockOwner | undefined {
+export function readOwner(path: string): LockOwner | undefined {
   try {
     const value: unknown = JSON.parse(readOwnerText(path));
     if (!isJsonObject(value) || typeof value.pid !== "number" || typeof value.since !== "string") return undefined;

@@ -7,24 +7,33 @@ import type { LockOwner } from "./lock.js";
 export class StateLockedError extends PerdureError {
   /** Who holds it, as far as the lock file tells; for the message, never for a decision. */
   readonly owner: LockOwner | undefined;
+  readonly id: string;
 
   constructor(id: string, owner: LockOwner | undefined) {
-    const who =
-      owner === undefined ? "" : ` (pid ${owner.pid}${owner.host ? ` on ${owner.host}` : ""}, since ${owner.since})`;
     super({
       code: "STATE_LOCKED",
-      problem: `conversation ${id} is open in another process${who}`,
+      problem: `conversation ${id} is open in another process${holderText(owner)}`,
       fix: "close it there, then try again",
     });
     this.owner = owner;
+    this.id = id;
   }
+}
+
+/** ` (pid 4711 on ada-pc, since 2026-01-02T03:04:05.678Z, in /home/ada/shop)`; empty when nobody knows. */
+export function holderText(owner: LockOwner | undefined): string {
+  if (owner === undefined) return "";
+  const { pid, host, since, cwd } = owner;
+  return ` (pid ${pid}${host ? ` on ${host}` : ""}, since ${since}${cwd ? `, in ${cwd}` : ""})`;
 }
 
 export function lockUnavailable(path: string, reason: string): PerdureError {
   return new PerdureError({
     code: "LOCK_UNAVAILABLE",
     problem: `${path} cannot be locked: ${reason}`,
-    fix: 'keep the store on a local disk, and have the npm package koffi or util-linux (flock); or do without a lock (FileStore option `lock: "none"`, chat --no-lock) and let only one process write',
+    fix:
+      "keep the store in a folder on a local disk, and install the npm package koffi or util-linux (flock); or, when no " +
+      'other process writes to it, go on without a lock: --no-lock (in a program: lock: "none")',
   });
 }
 

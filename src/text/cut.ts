@@ -20,6 +20,11 @@ export function cutText(text: string, bytesMax: number): Cut {
   return joinHeadAndTail(text.slice(0, bytesMax), text.slice(-bytesMax), totalBytes, bytesMax);
 }
 
+/** As {@link cutText}, of a text of which only the first and the last `bytesMax` units are at hand. */
+export function cutEnds(head: string, tail: string, totalBytes: number, bytesMax: number): Cut {
+  return joinHeadAndTail(head, tail, totalBytes, bytesMax);
+}
+
 /** The head and the tail of a text of any length, in memory bounded by a few times `bytesMax`. */
 export class HeadTail {
   readonly #bytesMax: number;

@@ -1,8 +1,9 @@
+import { dirname } from "node:path";
 import { z } from "zod";
 import { defineTool } from "../agent/define-tool.js";
-import { type Tool, ToolError, type ToolOutput } from "../agent/tool.js";
+import { type Recovered, type Tool, ToolError, type ToolOutput } from "../agent/tool.js";
 import { hasCode, problemOf } from "../errors.js";
-import type { CommandResult, Runner } from "../runner/runner.js";
+import type { CommandResult, Runner, RunningCommand } from "../runner/runner.js";
 import { workingFolder } from "./paths.js";
 
 const TIMEOUT_MS = 120_000;
@@ -38,28 +39,74 @@ export function bashTool(options: BashOptions): Tool {
     run: async ({ command, timeoutMs = options.timeoutMs ?? TIMEOUT_MS }, context) => {
       if (command.includes("\0")) throw new ToolError("a command cannot hold a NUL character");
       context.signal.throwIfAborted();
-      const running = options.runner.start(context.callId, {
-        command,
-        cwd: await workingFolder(context.cwd),
-        env: { ...options.env, CHAT_CONVERSATION: context.stateId },
-        timeoutMs,
-        outputPath: context.outputPath,
-        outputBytesMax: OUTPUT_BYTES_MAX,
-        onOutput: (chunk) => context.onOutput(chunk),
-      });
-      const end = () => void running.end();
-      context.signal.addEventListener("abort", end, { once: true });
-      if (context.signal.aborted) end();
+      const cwd = await workingFolder(context.cwd);
       try {
-        return commandOutput(await running.done, timeoutMs, context.signal.aborted);
+        const running = options.runner.start(context.callId, {
+          command,
+          cwd,
+          env: { ...options.env, CHAT_CONVERSATION: context.stateId },
+          timeoutMs,
+          folder: folderOf(context),
+          outputBytesMax: OUTPUT_BYTES_MAX,
+          onOutput: (chunk) => context.onOutput(chunk),
+        });
+        return commandOutput(await untilDone(running, context.signal), timeoutMs, context.signal.aborted);
       } catch (error) {
-        if (hasCode(error, "COMMAND_NOT_STARTED")) throw new ToolError(problemOf(error), { cause: error });
+        if (hasCode(error, "COMMAND_NOT_STARTED", "COMMAND_LOST")) {
+          throw new ToolError(problemOf(error), { cause: error });
+        }
         throw error;
-      } finally {
-        context.signal.removeEventListener("abort", end);
       }
     },
+    recover: async ({ timeoutMs = options.timeoutMs ?? TIMEOUT_MS }, context): Promise<Recovered> => {
+      const folder = folderOf(context);
+      if (folder === undefined) return "unknown";
+      const found = await options.runner.attach(context.callId, {
+        folder,
+        onOutput: (chunk) => context.onOutput(chunk),
+      });
+      switch (found.state) {
+        case "finished":
+          context.onOutput(found.result.text);
+          return { ...commandOutput(found.result, timeoutMs, false), durationMs: found.result.durationMs };
+        case "running": {
+          const result = await untilDone(found.command, context.signal);
+          return { ...commandOutput(result, timeoutMs, context.signal.aborted), durationMs: result.durationMs };
+        }
+        case "never_started":
+          // Its start was saved; that it was prepared may have been lost when the machine went down.
+          return context.wasStarted && context.restarted ? "unknown" : "not_run";
+        case "unknown":
+          return "unknown";
+      }
+    },
+    settle: async (call, outputFile) => {
+      const folder = folderOf(call);
+      if (folder !== undefined) await options.runner.settle(folder, outputFile !== undefined);
+    },
   });
+}
+
+function folderOf(call: { readonly outputPath: string | undefined }): string | undefined {
+  return call.outputPath === undefined ? undefined : dirname(call.outputPath);
+}
+
+async function untilDone(running: RunningCommand, signal: AbortSignal): Promise<CommandResult> {
+  const end = () => void running.end();
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  try {
+    return await running.done;
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
+}
+
+/** What the file holds: all of the output, or its beginning. */
+function whichBytes(totalBytes: number): string {
+  const bytes = (count: number) => `${count.toLocaleString("en-US")} bytes`;
+  if (totalBytes <= OUTPUT_BYTES_MAX) return `whole output, ${bytes(totalBytes)}`;
+  return `the first ${bytes(OUTPUT_BYTES_MAX)} of ${bytes(totalBytes)} of output`;
 }
 
 /** `stopped`: the run was stopped, and who closes the call says so. */
@@ -79,7 +126,7 @@ function commandOutput(result: CommandResult, timeoutMs: number, stopped: boolea
     notes.push(`${processes}: ${pids.length === 1 ? "pid" : "pids"} ${some}`);
   }
   if (result.outputFile !== undefined) {
-    notes.push(`whole output, ${result.totalBytes.toLocaleString("en-US")} bytes: ${result.outputFile}`);
+    notes.push(`${whichBytes(result.totalBytes)}: ${result.outputFile}`);
   }
   const output = result.text === "" && notes.length === 0 ? "(no output)" : result.text;
   const separator = output === "" || output.endsWith("\n") ? "" : "\n";
@@ -88,6 +135,7 @@ function commandOutput(result: CommandResult, timeoutMs: number, stopped: boolea
     text,
     isError: result.timedOut || result.exitCode !== 0,
     omittedBytes: result.omittedBytes,
+    exitCode: result.exitCode,
     ...(result.outputFile === undefined ? {} : { outputFile: result.outputFile }),
   };
 }

@@ -6,6 +6,7 @@ import { unifiedDiff } from "./diff.js";
 import { applyEdit, type Edit } from "./edit-match.js";
 import { type Location, locate, notFound, shownPath, toolError, workingFolder } from "./paths.js";
 import { fileStats, openText, writeFileWhole } from "./text-file.js";
+import { forgetIntent, keepIntent, recoverWrite } from "./write-intent.js";
 
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -26,13 +27,17 @@ export function editTool(): Tool {
       const subject = `edit ${location.path}\n${unifiedDiff(name, before.toString(), after.toString())}`;
       return { action: "write", inside: location.inside, subject };
     },
-    run: async (input, { cwd, signal }) => {
-      const { location, name, before, after, places, stats } = await plan(input, cwd);
-      signal.throwIfAborted();
-      await writeFileWhole(location.path, after, stats);
+    run: async (input, context) => {
+      const { location, name, before, after, places, stats } = await plan(input, context.cwd);
       const count = places === 1 ? "1 place" : `${places} places`;
-      return { text: `edited ${name} (${count})\n${unifiedDiff(name, before.toString(), after.toString())}` };
+      const text = `edited ${name} (${count})\n${unifiedDiff(name, before.toString(), after.toString())}`;
+      await keepIntent(context, location.path, stats, after, text);
+      context.signal.throwIfAborted();
+      await writeFileWhole(location.path, after, stats);
+      return { text };
     },
+    recover: (_, context) => recoverWrite(context),
+    settle: forgetIntent,
   });
 }
 

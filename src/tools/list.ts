@@ -19,6 +19,7 @@ export function listTool(): Tool {
     input: z.object({
       path: z.string().min(1).optional().describe("The folder (default: the working folder)"),
     }),
+    whenUnknown: "run-again",
     access: async ({ path = "." }, { cwd }) => {
       const location = await locate(path, cwd);
       return { action: "read", inside: location.inside, subject: `list ${location.path}` };

@@ -18,6 +18,7 @@ export function readTool(): Tool {
       offset: z.number().int().min(1).optional().describe("The first line to read, counted from 1"),
       limit: z.number().int().min(1).optional().describe(`How many lines to read (default ${LINES_MAX})`),
     }),
+    whenUnknown: "run-again",
     access: async ({ path }, { cwd }) => {
       const location = await locate(path, cwd);
       return { action: "read", inside: location.inside, subject: `read ${location.path}` };

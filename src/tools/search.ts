@@ -25,6 +25,7 @@ export function searchTool(roundTimeoutMs: number = ROUND_TIMEOUT_MS): Tool {
       pattern: z.string().min(1).describe("A JavaScript regular expression"),
       path: z.string().min(1).optional().describe("A folder or a file (default: the working folder)"),
     }),
+    whenUnknown: "run-again",
     access: async ({ path = ".", pattern }, { cwd }) => {
       const location = await locate(path, cwd);
       return { action: "read", inside: location.inside, subject: `search ${location.path} for ${pattern}` };

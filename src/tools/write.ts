@@ -6,6 +6,7 @@ import type { Tool } from "../agent/tool.js";
 import { unifiedDiff } from "./diff.js";
 import { locate, shownPath, workingFolder } from "./paths.js";
 import { fileStats, writeFileWhole } from "./text-file.js";
+import { forgetIntent, keepIntent, recoverWrite } from "./write-intent.js";
 
 /** Larger files are replaced without showing what changes. */
 const DIFF_SOURCE_BYTES_MAX = 1024 * 1024;
@@ -26,17 +27,24 @@ export function writeTool(): Tool {
       const diff = await changeOf(location.path, before, content);
       return { action: "write", inside: location.inside, subject: `${what} ${location.path}\n${diff}` };
     },
-    run: async ({ path, content }, { cwd, signal }) => {
+    run: async ({ path, content }, context) => {
+      const { cwd, signal } = context;
       const location = await locate(path, cwd);
       const before = await fileStats(location.path);
       const bytes = Buffer.from(content);
-      signal.throwIfAborted();
-      await writeFileWhole(location.path, bytes, before);
       const name = shownPath(location.path, await workingFolder(cwd));
       const size = `${bytes.length.toLocaleString("en-US")} bytes`;
-      if (before === undefined) return { text: `created ${name} (${size})` };
-      return { text: `overwritten ${name} (${size}, ${before.size.toLocaleString("en-US")} before)` };
+      const text =
+        before === undefined
+          ? `created ${name} (${size})`
+          : `overwritten ${name} (${size}, ${before.size.toLocaleString("en-US")} before)`;
+      await keepIntent(context, location.path, before, bytes, text);
+      signal.throwIfAborted();
+      await writeFileWhole(location.path, bytes, before);
+      return { text };
     },
+    recover: (_, context) => recoverWrite(context),
+    settle: forgetIntent,
   });
 }
 

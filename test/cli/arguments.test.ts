@@ -34,6 +34,7 @@ describe("a conversation", () => {
       cwd: undefined,
       permissions: { yes: false, allow: [], deny: [], readOnly: false, noTools: false },
       wait: false,
+      noLock: false,
     });
   });
 
@@ -111,6 +112,45 @@ describe("resuming", () => {
   });
 });
 
+describe("a copy", () => {
+  it.each([
+    [["--fork", "k7f2"], "k7f2", undefined],
+    [["--fork=k7f2", "and now"], "k7f2", "and now"],
+    [["-r", "k7f2", "--fork"], "k7f2", undefined],
+    [["--resume", "k7f2", "--fork", "and now"], "k7f2", "and now"],
+    [["--fork", "-r", "k7f2", "and now"], "k7f2", "and now"],
+    [["-r", "--fork", "k7f2"], "k7f2", undefined],
+    [["-c", "--fork"], undefined, undefined],
+    [["-c", "--fork", "and now"], undefined, "and now"],
+    [["--fork"], undefined, undefined],
+    [["--fork", "--", "and now"], undefined, "and now"],
+  ])("%j is one of %s, with the message %s", (argv, ref, message) => {
+    expect(chat(...argv)).toMatchObject({ start: { kind: "fork", ref }, message });
+  });
+
+  it("may be named, and waits if told to", () => {
+    expect(chat("--fork", "k7f2", "-n", "try two", "--wait")).toMatchObject({ name: "try two", wait: true });
+  });
+
+  it("refuses an empty id, and a message in several words", () => {
+    expect(refusal("--fork", "").problem).toContain("--fork is empty");
+    expect(refusal("-c", "--fork", "and", "now").example).toBe('chat "and now"');
+  });
+});
+
+describe("chat doctor", () => {
+  it("checks all, or one", () => {
+    const all = { command: "doctor", id: undefined, repair: false, json: false, store: undefined, noLock: false };
+    expect(parseArguments(["doctor"])).toEqual(all);
+    expect(parseArguments(["--store", "d", "doctor", "k7f2", "--repair", "--json", "--no-lock"])).toEqual({
+      ...{ command: "doctor", id: "k7f2", repair: true, json: true, store: "d", noLock: true },
+    });
+    refusal("doctor", "a", "b");
+    refusal("doctor", " ");
+    refusal("list", "--repair");
+  });
+});
+
 describe("a subcommand", () => {
   it("is only an exact first word", () => {
     expect(parseArguments(["list"])).toEqual({ command: "list", json: false, store: undefined });
@@ -127,9 +167,14 @@ describe("a subcommand", () => {
   });
 
   it("takes what it needs and no more", () => {
-    expect(parseArguments(["show", "k7f2", "--json"])).toMatchObject({ id: "k7f2", json: true });
+    expect(parseArguments(["show", "k7f2", "--json"])).toMatchObject({ id: "k7f2", json: true, follow: false });
+    expect(parseArguments(["show", "k7f2", "--follow"])).toMatchObject({ id: "k7f2", follow: true });
+    expect(parseArguments(["show", "-f", "k7f2"])).toMatchObject({ id: "k7f2", follow: true });
     expect(parseArguments(["rename", "k7f2", "the parser"])).toMatchObject({ id: "k7f2", text: "the parser" });
     expect(parseArguments(["delete", "a", "b", "--yes"])).toMatchObject({ ids: ["a", "b"], yes: true });
+    expect(parseArguments(["delete", "a", "--no-lock"])).toMatchObject({ noLock: true });
+    expect(parseArguments(["rename", "a", "b", "--no-lock"])).toMatchObject({ noLock: true });
+    expect(chat("--no-lock").noLock).toBe(true);
     expect(parseArguments(["delete", "--", "-x"])).toMatchObject({ ids: ["-x"] });
     refusal("list", "everything");
     refusal("show");

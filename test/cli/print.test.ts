@@ -194,7 +194,7 @@ describe("going on", () => {
     const session = new ScriptedSession(answers("first"), answers("second"));
     session.cutOff = true;
     expect(await print(session, { resumed: true })).toMatchObject({ exitCode: 0, stdout: "second\n" });
-    expect(session.done).toEqual(["continue", "send hello", "close"]);
+    expect(session.done).toEqual(["take up calls", "continue", "send hello", "close"]);
   });
 
   it("needs no message when there is a cut-off turn", async () => {
@@ -209,7 +209,7 @@ describe("going on", () => {
     const result = await print(session, { resumed: true, message: undefined });
     expect(result).toMatchObject({ exitCode: 2, stdout: "" });
     expect(result.stderr).toContain("message");
-    expect(session.done).toEqual(["continue", "close"]);
+    expect(session.done).toEqual(["take up calls", "continue", "close"]);
     expect((await print(new ScriptedSession(), { message: undefined })).exitCode).toBe(2);
   });
 
@@ -217,14 +217,14 @@ describe("going on", () => {
     const session = new ScriptedSession(answers("second"));
     session.cutOff = true;
     await print(session, { resumed: true, wait: true });
-    expect(session.done).toEqual(["send hello", "close"]);
+    expect(session.done).toEqual(["take up calls", "send hello", "close"]);
   });
 
   it("does not send the message after a failure, so that the same command can be given again", async () => {
     const session = new ScriptedSession(fails("MODEL_UNREACHABLE"));
     session.cutOff = true;
     expect((await print(session, { resumed: true })).exitCode).toBe(75);
-    expect(session.done).toEqual(["continue", "close"]);
+    expect(session.done).toEqual(["take up calls", "continue", "close"]);
   });
 });
 

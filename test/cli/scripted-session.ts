@@ -42,6 +42,15 @@ export class ScriptedSession implements Session {
     return () => this.#listeners.delete(listener);
   }
 
+  async takeUpCalls(): Promise<boolean> {
+    this.done.push("take up calls");
+    return false;
+  }
+
+  calls() {
+    return [];
+  }
+
   emit(event: SessionEvent): void {
     for (const listener of this.#listeners) listener(event);
   }

@@ -28,9 +28,31 @@ describe("--help", () => {
       "store",
       "cwd",
     ];
-    const permissions = ["yes", "allow", "deny", "read-only", "no-tools", "wait", "json", "version", "help"];
+    const permissions = [
+      "yes",
+      "allow",
+      "deny",
+      "read-only",
+      "no-tools",
+      "wait",
+      "json",
+      "fork",
+      "follow",
+      "repair",
+      "no-lock",
+      "version",
+      "help",
+    ];
     for (const option of [...options, ...permissions]) expect(HELP_TEXT).toContain(`--${option}`);
-    for (const word of ["list", "show ID", "rename ID TEXT", "delete ID...", ...providerNames, ...TOOL_NAMES]) {
+    for (const word of [
+      "list",
+      "show ID",
+      "rename ID TEXT",
+      "delete ID...",
+      "doctor [ID]",
+      ...providerNames,
+      ...TOOL_NAMES,
+    ]) {
       expect(HELP_TEXT).toContain(word);
     }
   });

@@ -69,6 +69,22 @@ describe("an example of the documentation does what the page says", () => {
     ]);
   });
 
+  it("outliving-calls.ts, killed while a tool waits, has its result in the next start, and the tool ran once", async () => {
+    server.reply(calls("", call("print", { text: "Roses" })));
+    const child = project.start("outliving-calls");
+    const dead = finish(child);
+    const jobs = () => readdirSync(project.folder).filter((name) => name.endsWith(".job"));
+    await until("the job is handed in", () => jobs().length > 0);
+    child.kill("SIGKILL");
+    await dead;
+    const [job = ""] = jobs();
+    writeFileSync(join(project.folder, job.replace(".job", ".done")), "printed on 1 page");
+    const { stdout } = await run("outliving-calls");
+    expect(server.requests[1]?.results).toMatchObject([{ text: "printed on 1 page", isError: false }]);
+    expect(stdout).toBe("Answer 2.\n");
+    expect(jobs()).toEqual([job]);
+  });
+
   it("stop-on-sigterm.ts ends with 143 and has saved why the run ended", async () => {
     server.reply(stall());
     const child = project.start("stop-on-sigterm");

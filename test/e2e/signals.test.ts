@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHome, type Home } from "../support/chat.js";
@@ -135,9 +135,10 @@ describe("a terminal that is closed", () => {
   it("while a tool runs: the call gets exactly one result for the next resume", async () => {
     const home = createHome(server);
     const chat = home.open(["--yes"]);
-    await runTool(home, chat, "READY; sleep 7103");
+    await runTool(home, chat, "READY; until [ -e go ]; do sleep 0.05; done");
     chat.hangUp();
     expect((await chat.exit).status).toBe(129);
+    writeFileSync(join(home.work, "go"), "");
     const again = home.open(["-r", "--wait"]);
     await talk(again, "MARK-2", "Answer 2.");
     expect(server.requests[1]?.results).toHaveLength(1);

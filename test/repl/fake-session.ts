@@ -2,6 +2,7 @@ import type { HistoryEntry } from "../../src/agent/entries.js";
 import { PerdureError } from "../../src/errors.js";
 import type { JsonValue } from "../../src/json.js";
 import type {
+  CallRow,
   PermissionAnswer,
   Session,
   SessionEvent,
@@ -30,6 +31,7 @@ export class FakeSession implements Session {
   name: string | undefined;
   model = "offline/echo";
   cutOff = false;
+  callRows: CallRow[] = [];
   closed = false;
   turn: Turn;
   sendError: unknown;
@@ -67,6 +69,15 @@ export class FakeSession implements Session {
   on(listener: (event: SessionEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  async takeUpCalls(): Promise<boolean> {
+    this.done.push("take up calls");
+    return false;
+  }
+
+  calls(): CallRow[] {
+    return this.callRows;
   }
 
   emit(event: SessionEvent): void {
@@ -230,6 +241,12 @@ export class FakeSessions implements Sessions {
 
   async list(): Promise<SavedState[]> {
     return this.rows;
+  }
+
+  running: string[] = [];
+
+  async runningIn(): Promise<string[]> {
+    return this.running;
   }
 
   async delete(ref: string): Promise<SavedState> {

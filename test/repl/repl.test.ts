@@ -486,7 +486,7 @@ describe("resuming", () => {
     );
     await terminal.shows("reply 9\n\ngoing on with the turn that was cut off (Ctrl+C stops it)\ncontinued");
     await terminal.shows(/continued\n\n> next\nyou said: next/);
-    expect(session.done).toEqual(["continueCutOff", "send next"]);
+    expect(session.done).toEqual(["take up calls", "continueCutOff", "send next"]);
     expect(terminal.screen).not.toContain("question 6");
   });
 
@@ -496,7 +496,7 @@ describe("resuming", () => {
     session.cutOff = true;
     const { terminal } = start({ session, resumed: true, wait: true, firstMessage: "next" });
     await terminal.shows("you said: next");
-    expect(session.done).toEqual(["send next"]);
+    expect(session.done).toEqual(["take up calls", "send next"]);
   });
 });
 
@@ -632,5 +632,41 @@ describe("leaving", () => {
       session.emit({ type: "text", text: "dropped" });
       repl.notice("dropped too");
     }
+  });
+});
+
+describe(":calls", () => {
+  it("shows what runs and what ran: id, state, exit code, time and what it is", async () => {
+    const session = new FakeSession();
+    session.callRows = [
+      { id: "call_6_0", name: "bash", input: { command: "make" }, state: "error", durationMs: 1200, exitCode: 2 },
+      { id: "shell_9", name: "!", input: { command: "date" }, state: "ok", durationMs: 12, exitCode: 0 },
+      {
+        id: "call_12_0",
+        name: "bash",
+        input: { command: "npm test" },
+        state: "running",
+        durationMs: 61_000,
+        exitCode: undefined,
+      },
+    ];
+    const { terminal } = start({ session });
+    terminal.type(":calls\r");
+    await terminal.shows(/call_6_0 +failed \(exit 2\) +1\.2 s +bash make\n/);
+    await terminal.shows(/shell_9 +finished +12 ms +! date\n/);
+    await terminal.shows(/call_12_0 +running +1 min 1 s +bash npm test\n/);
+    terminal.type(":calls 0\r");
+    await terminal.shows(":calls cannot show 0 calls");
+  });
+});
+
+describe("deleting a conversation whose command still runs", () => {
+  it("names it before it asks", async () => {
+    const { terminal, sessions } = start();
+    sessions.running = ["sleep 7777"];
+    terminal.type(":delete other\r");
+    await terminal.shows(/this still runs and will be ended: sleep 7777\n[\s\S]*Delete it for good/);
+    terminal.type("y\r");
+    await terminal.shows("deleted other");
   });
 });

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LocalRunner } from "../../src/runner/local-runner.js";
@@ -28,7 +28,7 @@ function start(command: string, spec: Partial<CommandSpec> = {}) {
     cwd: folder,
     env: { PATH: process.env.PATH ?? "" },
     timeoutMs: 20_000,
-    outputPath: join(folder, "out", `call-${calls}.txt`),
+    folder: join(folder, "out", `call-${calls}`),
     outputBytesMax: 1024 * 1024,
     onOutput: () => {},
     ...spec,
@@ -90,7 +90,7 @@ describe("running a command", () => {
   });
 
   it("starts a call once", async () => {
-    const spec = { ...specOf("echo 1 >> starts"), outputPath: undefined };
+    const spec = { ...specOf("echo 1 >> starts"), folder: undefined };
     const first = runner.start("twice", spec);
     expect(() => runner.start("twice", spec)).toThrow(expect.objectContaining({ code: "CALL_STARTED_TWICE" }));
     await first.done;
@@ -114,7 +114,7 @@ function specOf(command: string): CommandSpec {
     cwd: folder,
     env: { PATH: process.env.PATH ?? "" },
     timeoutMs: 20_000,
-    outputPath: undefined,
+    folder: undefined,
     outputBytesMax: 1024,
     onOutput: () => {},
   };
@@ -151,14 +151,21 @@ describe("output longer than history keeps", () => {
     const file = result.outputFile ?? "";
     expect(readFileSync(file, "utf8")).toBe(Array.from({ length: 100_000 }, (_, index) => `${index + 1}\n`).join(""));
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(statSync(join(folder, "out")).mode & 0o777).toBe(0o700);
+    expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
     expect(result.totalBytes).toBe(statSync(file).size);
   });
 
-  it("leaves no file behind when the output is short", async () => {
+  it("names no file when the output is short, and leaves none behind when its result is settled", async () => {
     const result = await start("echo short").done;
     expect(result.outputFile).toBeUndefined();
-    expect(existsSync(join(folder, "out"))).toBe(false);
+    await runner.settle(join(folder, "out", `call-${calls}`), false);
+    expect(readdirSync(join(folder, "out"))).toEqual([]);
+  });
+
+  it("is all that stays when the result is settled", async () => {
+    const result = await start("seq 1 100000").done;
+    await runner.settle(dirname(result.outputFile ?? ""), true);
+    expect(readdirSync(dirname(result.outputFile ?? ""))).toEqual(["output"]);
   });
 
   it("writes the file up to its limit, drains the rest and counts it", async () => {
@@ -167,8 +174,8 @@ describe("output longer than history keeps", () => {
     expect(statSync(result.outputFile ?? "").size).toBe(1_000_000);
   });
 
-  it("goes on without the file when it cannot be written", async () => {
-    const result = await start("seq 1 100000", { outputPath: "/dev/null/nowhere/out.txt" }).done;
+  it("goes on in a temporary folder when the call's own cannot be made, and leaves nothing there", async () => {
+    const result = await start("seq 1 100000", { folder: "/dev/null/nowhere" }).done;
     expect(result).toMatchObject({ exitCode: 0, outputFile: undefined });
     expect(result.text).toMatch(/\n100000\n$/);
   });

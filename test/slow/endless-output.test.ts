@@ -3,9 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LocalRunner } from "../../src/runner/local-runner.js";
+import { Workplace } from "../tools/setup.js";
 
 const MEBIBYTE = 1024 * 1024;
 let folder: string;
+let calls = 0;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "perdure-endless-"));
 });
@@ -19,7 +21,7 @@ async function watched(command: string, timeoutMs: number) {
   }, 20);
   try {
     const spec = { command, cwd: folder, env: { PATH: process.env.PATH ?? "" }, timeoutMs, onOutput: () => {} };
-    const output = { outputPath: join(folder, "output.txt"), outputBytesMax: 256 * MEBIBYTE };
+    const output = { folder: join(folder, String(++calls)), outputBytesMax: 256 * MEBIBYTE };
     const result = await new LocalRunner().start(command, { ...spec, ...output }).done;
     return { result, rssPeakBytes };
   } finally {
@@ -34,6 +36,16 @@ describe("output without end", () => {
     expect(result.text).toContain(`[… ${result.omittedBytes.toLocaleString("en-US")} bytes left out …]`);
     expect(statSync(result.outputFile ?? "").size).toBe(256 * MEBIBYTE);
     expect(rssPeakBytes).toBeLessThan(400 * MEBIBYTE);
+  });
+
+  it("is not called whole when the file holds its beginning only", async () => {
+    const place = new Workplace();
+    try {
+      const { text } = await place.run("bash", { command: "head -c 300000000 /dev/zero" });
+      expect(text).toContain("(the first 268,435,456 bytes of 300,000,000 bytes of output: ");
+    } finally {
+      place.close();
+    }
   });
 
   it("ends when its time is over: yes", async () => {

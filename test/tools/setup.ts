@@ -39,7 +39,7 @@ export class Workplace {
       onOutput: (chunk) => {
         this.output += chunk;
       },
-      outputPath: join(this.root, "calls", `call_${this.#calls}.txt`),
+      outputPath: join(this.root, "calls", `call_${this.#calls}`, "output"),
     };
   }
 
