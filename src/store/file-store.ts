@@ -1,6 +1,6 @@
 import type { Disk } from "./disk.js";
 import { callOutputPath } from "./layout.js";
-import { type TakeLock, takeLock } from "./lock.js";
+import type { TakeLock } from "./lock.js";
 import { noLock } from "./no-lock.js";
 import { nodeDisk } from "./node-disk.js";
 import { SharedStore } from "./shared-store.js";
@@ -39,7 +39,7 @@ export class FileStore implements Store {
     const disk = options.disk ?? nodeDisk;
     this.key = disk.realpath(root);
     this.clock = options.clock ?? Date.now;
-    this.shared = SharedStore.of(disk, this.key, options.takeLock ?? (options.lock === "none" ? noLock : takeLock));
+    this.shared = SharedStore.of(disk, this.key, options.takeLock ?? (options.lock === "none" ? noLock : undefined));
   }
 
   /**

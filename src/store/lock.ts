@@ -5,6 +5,8 @@ import { type Flock, findFlock } from "./flock.js";
 import { isJsonObject } from "./log-line.js";
 import { diskError, lockNotAFile, lockUnavailable } from "./store-errors.js";
 
+const OWNER_ATTEMPTS = 10;
+const OWNER_PAUSE_MS = 5;
 const { O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants;
 
 /** What a lock file says about its holder: for messages only, a lock is held by the kernel's word alone. */
@@ -45,12 +47,14 @@ export async function takeLockWith(flock: Flock, path: string): ReturnType<TakeL
       const release = await flock({ fd, path }).catch((error: unknown) => {
         throw lockUnavailable(path, problemOf(error));
       });
-      if (release === "busy") return { owner: readOwner(path) };
+      if (release === "busy") return { owner: await readOwnerSoon(path) };
       if (isStillAt(path, fd)) {
         keepOpen = true;
         writeOwner(fd);
         return {
           async release() {
+            // Nobody is to be told of a holder that is none any more.
+            forgetOwner(fd);
             await release();
             fs.closeSync(fd);
           },
@@ -103,6 +107,34 @@ function writeOwner(fd: number): void {
     fs.writeSync(fd, `${JSON.stringify(owner)}\n`, 0);
   } catch {
     // A full disk must not keep anybody from opening a conversation; only the message about the holder is poorer.
+  }
+}
+
+function forgetOwner(fd: number): void {
+  try {
+    fs.ftruncateSync(fd, 0);
+  } catch {
+    // As in writeOwner.
+  }
+}
+
+/** Who has just taken the lock may not have written its name yet, over that of one who died. */
+async function readOwnerSoon(path: string): Promise<LockOwner | undefined> {
+  for (let attempt = 0; attempt < OWNER_ATTEMPTS; attempt++) {
+    const owner = readOwner(path);
+    if (owner !== undefined && mayLive(owner)) return owner;
+    await new Promise((resolve) => setTimeout(resolve, OWNER_PAUSE_MS));
+  }
+  return readOwner(path);
+}
+
+function mayLive({ pid, host }: LockOwner): boolean {
+  if (host !== undefined && host !== os.hostname()) return true;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !hasCode(error, "ESRCH");
   }
 }
 

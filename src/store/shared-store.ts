@@ -2,7 +2,7 @@ import { hasCode } from "../errors.js";
 import type { Disk } from "./disk.js";
 import { removeDeleted, removeHalfMade } from "./leftovers.js";
 import { listStates, type StampedState } from "./list-states.js";
-import type { TakeLock } from "./lock.js";
+import { type TakeLock, takeLock } from "./lock.js";
 import { Stamps } from "./stamps.js";
 import { StateFiles } from "./state-files.js";
 import { isStateId } from "./state-id.js";
@@ -15,10 +15,12 @@ const stores = new WeakMap<Disk, Map<string, SharedStore>>();
 /** What all FileStores of one folder in this process have in common: so they never lock each other out. */
 export class SharedStore implements StoreParts {
   readonly stamps: Stamps;
+  takeLock: TakeLock = takeLock;
   private readonly open = new Map<string, StateFiles>();
   private tidied = false;
 
-  static of(disk: Disk, root: string, takeLock: TakeLock): SharedStore {
+  /** `givenLock`: how all of them lock from now on; as before, or with flock, when it is not given. */
+  static of(disk: Disk, root: string, givenLock?: TakeLock): SharedStore {
     let ofDisk = stores.get(disk);
     if (ofDisk === undefined) {
       ofDisk = new Map();
@@ -26,16 +28,16 @@ export class SharedStore implements StoreParts {
     }
     let store = ofDisk.get(root);
     if (store === undefined) {
-      store = new SharedStore(disk, root, takeLock);
+      store = new SharedStore(disk, root);
       ofDisk.set(root, store);
     }
+    if (givenLock !== undefined) store.takeLock = givenLock;
     return store;
   }
 
   private constructor(
     readonly disk: Disk,
     readonly root: string,
-    readonly takeLock: TakeLock,
   ) {
     this.stamps = new Stamps(disk, root, async () => (await this.list())[0]?.stamp ?? 0);
   }

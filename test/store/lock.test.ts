@@ -1,10 +1,11 @@
-import { openSync } from "node:fs";
-import { readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { closeSync, openSync } from "node:fs";
+import { readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { FileStore } from "../../src/store/file-store.js";
 import { findFlock, flockOfLibrary, flockOfProgram } from "../../src/store/flock.js";
 import { isHeld, takeLockWith } from "../../src/store/lock.js";
+import { nodeDisk } from "../../src/store/node-disk.js";
 import { tempFolder } from "../support/temp-folder.js";
 import { OtherProcess } from "./other-process.js";
 import { entry, saved, seqs, snapshot } from "./states.js";
@@ -160,5 +161,60 @@ describe("the ways to lock", () => {
       code: "LOCK_UNAVAILABLE",
       message: expect.stringMatching(/no such module.*spawn flock ENOENT[\s\S]*--no-lock/),
     });
+  });
+});
+
+describe("a file system without locks", () => {
+  const noLocks = (at: string) => takeLockWith(() => Promise.reject(new Error("flock failed: ENOLCK")), at);
+
+  it("is refused with the path, the reason and the ways out; nothing is made, and reading goes on", async () => {
+    const root = await tempFolder();
+    await saved(new FileStore(root), "a", 2);
+    const store = new FileStore(root, { disk: { ...nodeDisk }, takeLock: noLocks });
+    const refusal = {
+      code: "LOCK_UNAVAILABLE",
+      problem: expect.stringMatching(/lock cannot be locked: flock failed: ENOLCK/),
+      fix: expect.stringMatching(/local disk.*--no-lock.*lock: "none"/),
+    };
+    await expect(store.write("b", [], snapshot(), { create: true })).rejects.toMatchObject(refusal);
+    await expect(store.write("a", [entry(2)], undefined)).rejects.toMatchObject(refusal);
+    await expect(store.lock("a")).rejects.toMatchObject(refusal);
+    await expect(store.delete("a")).rejects.toMatchObject(refusal);
+    expect((await store.list()).map(({ id }) => id)).toEqual(["a"]);
+    expect(await seqs(store, "a")).toEqual([0, 1]);
+    expect((await readdir(root)).sort()).toEqual([".stamp", "a"]);
+  });
+
+  it("can be used without a lock by who asks for that; what others change is still noticed", async () => {
+    const root = await tempFolder();
+    const store = new FileStore(root, { disk: { ...nodeDisk }, lock: "none" });
+    await saved(store, "a", 2);
+    const other = new FileStore(root, { disk: { ...nodeDisk }, lock: "none" });
+    await store.write("a", [entry(2)], undefined);
+    await other.write("a", [entry(3)], undefined);
+    await expect(store.write("a", [entry(3, { text: "mine" })], undefined)).rejects.toMatchObject({
+      code: "STATE_CHANGED_OUTSIDE",
+    });
+    expect(await seqs(store, "a")).toEqual([0, 1, 2, 3]);
+    await store.unlock("a");
+    await store.delete("a");
+    expect(await other.list()).toEqual([]);
+  });
+});
+
+describe("who is told to hold a lock", () => {
+  it("is never one who gave it back or died, while the next one is about to write its name", async () => {
+    const file = path.join(await tempFolder(), "lock");
+    const flock = await flockOfLibrary();
+    const first = await takeLockWith(flock, file);
+    if (isHeld(first)) await first.release();
+    expect(await readFile(file, "utf8")).toBe("");
+    await writeFile(file, JSON.stringify({ pid: 2 ** 22 + 1, since: "2020-01-01T00:00:00.000Z" }));
+    const fd = openSync(file, "r+");
+    expect(await flock({ fd, path: file })).not.toBe("busy");
+    const asking = takeLockWith(flock, file);
+    await writeFile(file, JSON.stringify({ pid: process.pid, since: "2026-01-01T00:00:00.000Z" }));
+    expect(await asking).toEqual({ owner: { pid: process.pid, since: "2026-01-01T00:00:00.000Z" } });
+    closeSync(fd);
   });
 });
