@@ -9,7 +9,6 @@ export interface FoundRunner {
   readonly pid: number;
   /** The call's folder, absolute; it may be gone. */
   readonly folder: string;
-  readonly isGone: boolean;
 }
 
 /** The runners of calls that live under a store's folder, one for each call. Reads /proc: nothing elsewhere than on Linux. */
@@ -18,14 +17,13 @@ export function runnersUnder(root: string): FoundRunner[] {
   for (const name of pids()) {
     const cwd = workingFolderOf(name);
     if (cwd === undefined || !cwd.startsWith(root + path.sep)) continue;
-    const isGone = cwd.endsWith(GONE);
-    const folder = isGone ? cwd.slice(0, -GONE.length) : cwd;
+    const folder = cwd.endsWith(GONE) ? cwd.slice(0, -GONE.length) : cwd;
     const [, calls, call, ...more] = path.relative(root, folder).split(path.sep);
     if (calls !== "calls" || call === undefined || more.length > 0) continue;
     const pid = Number(name);
     const known = found.get(folder);
     // Its first process is the one to name.
-    if (known === undefined || pid < known.pid) found.set(folder, { pid, folder, isGone });
+    if (known === undefined || pid < known.pid) found.set(folder, { pid, folder });
   }
   return [...found.values()];
 }

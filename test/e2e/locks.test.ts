@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHome } from "../support/chat.js";
@@ -48,13 +48,17 @@ describe("a conversation that is open", () => {
   it("is free again once its process is killed, also while its tool lives on", async () => {
     const home = createHome(server);
     const chat = home.open(["--yes"]);
-    server.reply(calls("", call("bash", { command: "setsid sleep 7301 & touch started; sleep 7302" })));
+    server.reply(calls("", call("bash", { command: "touch started; until [ -e go ]; do sleep 0.05; done" })));
     await say(chat, "MARK-1");
     await until("the tool runs", () => existsSync(join(home.work, "started")));
     chat.kill("SIGKILL");
     await chat.exit;
-    const finished = await home.run(["-c", "-p", "MARK-2"]);
-    expect(finished.code).toBe(0);
+    // It is this one's now: it follows the tool, and then says what it was given.
+    const print = home.start(["-c", "-p", "MARK-2"]);
+    print.stdin.end();
+    await until("it has the conversation", () => home.files().some((file) => file.endsWith("/attached")));
+    writeFileSync(join(home.work, "go"), "");
+    expect((await print.done).code).toBe(0);
     expect(server.requests.at(-1)?.text).toMatch(/MARK-1[\s\S]*MARK-2/);
   });
 });
