@@ -6,6 +6,7 @@ const GONE = " (deleted)";
 
 /** A process that works in a folder of calls, as the runner of a call does. */
 export interface FoundRunner {
+  /** Its session's first process: a runner has a session of its own, with the command in it. */
   readonly pid: number;
   /** The call's folder, absolute; it may be gone. */
   readonly folder: string;
@@ -20,10 +21,8 @@ export function runnersUnder(root: string): FoundRunner[] {
     const folder = cwd.endsWith(GONE) ? cwd.slice(0, -GONE.length) : cwd;
     const [, calls, call, ...more] = path.relative(root, folder).split(path.sep);
     if (calls !== "calls" || call === undefined || more.length > 0) continue;
-    const pid = Number(name);
-    const known = found.get(folder);
-    // Its first process is the one to name.
-    if (known === undefined || pid < known.pid) found.set(folder, { pid, folder });
+    const pid = sessionOf(name);
+    if (pid !== undefined) found.set(folder, { pid, folder });
   }
   return [...found.values()];
 }
@@ -34,6 +33,17 @@ function pids(): string[] {
   } catch (error) {
     if (hasCode(error, "ENOENT", "EACCES")) return [];
     throw error;
+  }
+}
+
+/** Undefined: it has ended. */
+function sessionOf(pid: string): number | undefined {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, "latin1");
+    // After the name, which may hold anything: state, parent, group, session.
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3]);
+  } catch {
+    return undefined;
   }
 }
 

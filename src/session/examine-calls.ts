@@ -66,7 +66,19 @@ type Snapshot = NonNullable<ExaminedState["document"]>["snapshot"];
 function openCalls(id: string, entries: Log["entries"], snapshot: Snapshot, draft: Draft): OpenCall[] {
   const record = draft === undefined ? { entries, snapshot } : { entries, snapshot, draft };
   const { fold } = restore(id, record);
-  return fold.pendingCalls.map((call) => ({ id: call.id, name: call.name, isStarted: fold.isStarted(call.id) }));
+  const calls = fold.pendingCalls.map(({ id, name }) => ({ id, name, isStarted: fold.isStarted(id) }));
+  return [...calls, ...openCommands(entries)];
+}
+
+/** The person's own commands: nothing but a kill keeps one that started from having an end. */
+function openCommands(entries: Log["entries"]): OpenCall[] {
+  const open = new Set<string>();
+  for (const { kind, callId } of entries) {
+    if (typeof callId !== "string") continue;
+    if (kind === "shell_started") open.add(callId);
+    else if (kind === "shell") open.delete(callId);
+  }
+  return [...open].map((id) => ({ id, name: "!", isStarted: true }));
 }
 
 function isCutOff(id: string, entries: Log["entries"], draft: NonNullable<Draft>): boolean {

@@ -1,3 +1,6 @@
+/** The code of an `open` that met a folder, FIFO, socket or device. It never waits for what is at a FIFO's other end. */
+export const NOT_A_FILE = "NOT_A_FILE";
+
 /**
  * The only way a FileStore reaches its disk: one method for each thing that can fail or be lost. A test can put another
  * disk in its place that forgets, cuts or refuses at any of these points.
@@ -57,5 +60,6 @@ export interface DiskStat {
 
 export interface FolderItem {
   readonly name: string;
-  readonly isFolder: boolean;
+  /** Of a link: whether it leads to one. Undefined where that cannot be told: a link in a loop, or one into a locked folder. */
+  readonly isFolder: boolean | undefined;
 }

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { hasCode } from "../errors.js";
+import { removeHidden } from "./create-state.js";
 import { DELETED_PREFIX, NEW_PREFIX } from "./layout.js";
 import { isHeld } from "./lock.js";
 import { noLock } from "./no-lock.js";
@@ -8,7 +8,7 @@ import type { StoreParts } from "./store-parts.js";
 /** What a delete that was cut off left. It is out of the list already; failing to remove it now harms nobody. */
 export async function removeDeleted({ disk, root }: StoreParts, names: readonly string[]): Promise<void> {
   for (const name of names) {
-    if (name.startsWith(DELETED_PREFIX)) await disk.remove(path.join(root, name)).catch(() => undefined);
+    if (name.startsWith(DELETED_PREFIX)) await removeHidden(disk, root, path.join(root, name)).catch(() => undefined);
   }
 }
 
@@ -20,13 +20,12 @@ export async function removeHalfMade({ disk, root, takeLock }: StoreParts, names
     if (!name.startsWith(NEW_PREFIX)) continue;
     const folder = path.join(root, name);
     try {
-      // Without a lock file it may be a moment old; the next time tells.
-      if (disk.stat(path.join(folder, "lock")) === undefined) continue;
+      // One without a lock file may be a moment old: then its maker finds this lock, and makes another one.
       const lock = await takeLock(path.join(folder, "lock"));
       if (!isHeld(lock)) continue;
-      await disk.remove(folder).finally(() => lock.release());
-    } catch (error) {
-      if (!hasCode(error, "ENOENT", "ENOTDIR", "EACCES", "EPERM", "LOCK_UNAVAILABLE", "EROFS")) throw error;
+      await removeHidden(disk, root, folder).finally(() => lock.release());
+    } catch {
+      // Whatever keeps it there: it is hidden, and the next process tries again.
     }
   }
 }

@@ -1,9 +1,10 @@
 import { problemOf } from "../errors.js";
 import type { Disk } from "./disk.js";
 import { statePaths } from "./layout.js";
-import { entriesFromEnd, readHeader, readingLog, readLog } from "./log-file.js";
+import { readHeader, readingLog, readLog, readLogAfter } from "./log-file.js";
+import { RowFacts } from "./row-facts.js";
 import { SnapshotAdapter } from "./snapshot-adapter.js";
-import type { SavedState } from "./store.js";
+import type { Entry, SavedState } from "./store.js";
 
 const AT_ONCE = 16;
 
@@ -14,8 +15,9 @@ export interface StampedState {
 }
 
 /**
- * The rows of the list, most recently updated first. Costs a small file, a header and at most a log's last lines for each
- * conversation, however long. A conversation that cannot be read is a row that says so.
+ * The rows of the list, most recently updated first. Costs a small file, a header and what the log got since the last
+ * snapshot for each conversation, however long; where the snapshot is damaged, the log is looked through instead. A
+ * conversation that cannot be read is a row that says so.
  */
 export async function listStates(disk: Disk, root: string, ids: readonly string[]): Promise<StampedState[]> {
   const rows: StampedState[] = [];
@@ -33,32 +35,49 @@ export async function listStates(disk: Disk, root: string, ids: readonly string[
 async function rowOf(disk: Disk, root: string, id: string): Promise<StampedState | undefined> {
   const paths = statePaths(root, id);
   const row: Row = { id, stamp: 0, createdAt: undefined, historyLength: 0, snapshot: undefined };
+  let problem: string | undefined;
   try {
-    const document = await new SnapshotAdapter(disk, paths.snapshot).read();
+    const document = await new SnapshotAdapter(disk, paths.snapshot).read().catch((error: unknown) => {
+      problem = problemOf(error);
+      return null;
+    });
     if (document !== null) {
       row.stamp = document.stamp;
       row.snapshot = document.snapshot;
       row.historyLength = document.entries;
     }
-    const complete = await readingLog(disk, paths.log, async (file) => {
-      const { sizeBytes } = file.stat();
+    const covered = document?.snapshot?.historyLength ?? 0;
+    const isWhole = await readingLog(disk, paths.log, async (file) => {
       const header = await readHeader(file, paths.log, id);
       row.createdAt = header?.createdAt;
-      if (header !== undefined && sizeBytes === document?.logBytes) return true;
-      for await (const { entry, stamp } of entriesFromEnd(file, sizeBytes)) {
-        row.historyLength = Math.max(row.historyLength, entry.seq + 1);
-        row.stamp = Math.max(row.stamp, stamp ?? 0);
-        if (stamp !== undefined) return true;
-      }
-      return header !== undefined;
+      if (header === undefined || document === null || covered < document.entries) return false;
+      if (file.stat().sizeBytes === document.logBytes) return true;
+      const facts = new RowFacts(document.snapshot);
+      const from = { bytes: document.logBytes, entries: document.entries };
+      const after = await readLogAfter(file, paths.log, from, facts.add);
+      if (after === undefined) return false;
+      addLog(row, facts, after);
+      return true;
     });
-    // The whole log has the last word on whether anything in it can be read.
-    if (!complete) await readLog(disk, paths.log, id, { keepEntries: false });
-    return toStampedState(row);
+    // Without a snapshot that fits, the whole log has the word, also on whether anything in it can be read.
+    if (!isWhole) {
+      const facts = new RowFacts(document?.snapshot);
+      const onEntry = (entry: Entry) => {
+        if (entry.seq >= covered) facts.add(entry);
+      };
+      addLog(row, facts, await readLog(disk, paths.log, id, { onEntry }));
+    }
+    return exists(disk, paths.folder) ? toStampedState(row, problem) : undefined;
   } catch (error) {
     // Deleted meanwhile: no row.
-    return exists(disk, paths.folder) ? toStampedState(row, problemOf(error)) : undefined;
+    return exists(disk, paths.folder) ? toStampedState(row, problem ?? problemOf(error)) : undefined;
   }
+}
+
+function addLog(row: Row, facts: RowFacts, log: { seqNext: number; stamp: number }): void {
+  row.historyLength = log.seqNext;
+  row.stamp = Math.max(row.stamp, log.stamp);
+  row.snapshot = facts.toSnapshot(row.createdAt, row.historyLength) ?? row.snapshot;
 }
 
 interface Row extends Pick<SavedState, "id" | "snapshot"> {

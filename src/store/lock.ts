@@ -3,7 +3,9 @@ import os from "node:os";
 import { hasCode, problemOf } from "../errors.js";
 import { type Flock, findFlock } from "./flock.js";
 import { isJsonObject } from "./log-line.js";
-import { diskError, lockUnavailable } from "./store-errors.js";
+import { diskError, lockNotAFile, lockUnavailable } from "./store-errors.js";
+
+const { O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants;
 
 /** What a lock file says about its holder: for messages only, a lock is held by the kernel's word alone. */
 export interface LockOwner {
@@ -68,11 +70,16 @@ export function isHeld(lock: Awaited<ReturnType<TakeLock>>): lock is HeldLock {
 function openLockFile(path: string): number {
   try {
     // Close-on-exec, as all of Node's files: a child does not inherit the lock.
-    const fd = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600);
+    const fd = fs.openSync(path, O_RDWR | O_CREAT | O_NONBLOCK, 0o600);
     const stats = fs.fstatSync(fd);
+    if (!stats.isFile()) {
+      fs.closeSync(fd);
+      throw lockNotAFile(path);
+    }
     if ((stats.mode & 0o777) !== 0o600 && stats.uid === process.getuid?.()) fs.fchmodSync(fd, 0o600);
     return fd;
   } catch (error) {
+    if (hasCode(error, "EISDIR", "ELOOP", "ENXIO")) throw lockNotAFile(path);
     throw hasCode(error, "ENOENT", "ENOTDIR") ? error : diskError(error, path);
   }
 }
@@ -101,7 +108,7 @@ function writeOwner(fd: number): void {
 
 export function readOwner(path: string): LockOwner | undefined {
   try {
-    const value: unknown = JSON.parse(fs.readFileSync(path, "utf8"));
+    const value: unknown = JSON.parse(readOwnerText(path));
     if (!isJsonObject(value) || typeof value.pid !== "number" || typeof value.since !== "string") return undefined;
     const { pid, since } = value;
     const others = ["startedAt", "host", "cwd"].flatMap((field) => {
@@ -111,6 +118,15 @@ export function readOwner(path: string): LockOwner | undefined {
     return { pid, since, ...Object.fromEntries(others) };
   } catch {
     return undefined;
+  }
+}
+
+function readOwnerText(path: string): string {
+  const fd = fs.openSync(path, O_RDONLY | O_NONBLOCK);
+  try {
+    return fs.fstatSync(fd).isFile() ? fs.readFileSync(fd, "utf8") : "";
+  } finally {
+    fs.closeSync(fd);
   }
 }
 

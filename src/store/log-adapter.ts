@@ -66,18 +66,22 @@ export class LogAdapter implements Adapter<LogDocument> {
   }
 
   async read(): Promise<LogDocument> {
-    const options = this.unackedBytes > 0 ? { limitBytes: this.ackedBytes } : {};
+    const asidePath = () => this.asidePath();
+    const options = this.unackedBytes > 0 ? { limitBytes: this.ackedBytes, asidePath } : { asidePath };
     const contents = await readLog(this.disk, this.path, this.id, options);
     const { entries, damage, version, seqNext, stamp, wholeBytes, sizeBytes, needsNewline } = contents;
-    this.lastRead = { end: { seqNext, stamp, wholeBytes, sizeBytes, needsNewline }, version };
+    // One that stopped before the file's end does not know where that is.
+    const isWhole = !("limitBytes" in options);
+    this.lastRead = isWhole ? { end: { seqNext, stamp, wholeBytes, sizeBytes, needsNewline }, version } : undefined;
     return { entries, stamp, damage };
   }
 
   /**
-   * Opens the log to write to it. `known`: what the snapshot says, so that only what came after it must be read. `asRead`:
-   * nobody may have written since the last read, for what follows that would be taken for written already.
+   * Opens the log to write to it. `known`: what the snapshot says, so that only what came after it must be read.
+   * `isDurable`: we made it. `asRead`: nobody may have written since the last read, for what follows that would be taken
+   * for written already.
    */
-  async open(known: SnapshotDocument, asRead: boolean): Promise<void> {
+  async open(known: SnapshotDocument, { isDurable, asRead }: { isDurable: boolean; asRead: boolean }): Promise<void> {
     if (this.file !== undefined) return;
     this.end = await this.findEnd(known);
     const seqRead = this.lastRead?.end.seqNext;
@@ -87,7 +91,10 @@ export class LogAdapter implements Adapter<LogDocument> {
     }
     const file = await naming(this.path, () => this.disk.open(this.path, "append"));
     try {
-      if (this.end.wholeBytes < this.end.sizeBytes) await naming(this.path, () => this.setTailAside(file));
+      await naming(this.path, async () => {
+        if (this.end.wholeBytes < this.end.sizeBytes) await this.setTailAside(file);
+        if (!isDurable) await this.writeAgain(known.logBytes, this.end.wholeBytes);
+      });
       this.ackedBytes = this.end.wholeBytes;
       this.unackedBytes = 0;
       this.identity = file.stat().identity;
@@ -131,6 +138,8 @@ export class LogAdapter implements Adapter<LogDocument> {
     this.file = undefined;
     if (file === undefined) return;
     if (this.unackedBytes > 0 && this.isUnchanged()) await this.cutBack(file).catch(() => undefined);
+    // From now on others may write: what is there counts, and whoever opens it next sets a half record aside.
+    this.unackedBytes = 0;
     await file.close();
   }
 
@@ -166,14 +175,35 @@ export class LogAdapter implements Adapter<LogDocument> {
       return this.lastRead.end;
     }
     const end = await readingLog(this.disk, this.path, (file) => endSinceSnapshot(file, this.path, this.id, known));
-    return end ?? readLog(this.disk, this.path, this.id, { keepEntries: false });
+    return end ?? readLog(this.disk, this.path, this.id, { onEntry: () => undefined });
+  }
+
+  /** Never the same name twice. */
+  private asidePath(): string {
+    let number = 1;
+    while (this.disk.stat(`${this.path}.torn-${number}`) !== undefined) number++;
+    return `${this.path}.torn-${number}`;
+  }
+
+  /**
+   * What came after the last snapshot is seen, but its writer may have died, or its disk failed, before it was durable; after
+   * a failed sync another one alone would not make it so. The same bytes in their place harm nobody.
+   */
+  private async writeAgain(from: number, end: number): Promise<void> {
+    const start = Math.max(from <= end ? from : 0, end - SINCE_SNAPSHOT_BYTES_MAX);
+    if (start === end) return;
+    const file = await this.disk.open(this.path, "update");
+    try {
+      await file.write(await readRange(file, start, end), start);
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
   }
 
   private async setTailAside(file: DiskFile): Promise<void> {
     const tail = await readRange(file, this.end.wholeBytes, this.end.sizeBytes);
-    let number = 1;
-    while (this.disk.stat(`${this.path}.torn-${number}`) !== undefined) number++;
-    const aside = await this.disk.open(`${this.path}.torn-${number}`, "create");
+    const aside = await this.disk.open(this.asidePath(), "create");
     try {
       await aside.write(tail, 0);
       await aside.sync();

@@ -40,11 +40,23 @@ export class LogParser {
   private stamp = 0;
   private needsNewline = false;
 
+  /**
+   * `onEntry`: gets each entry instead of `entries`, for a caller who does not want them all at once.
+   * `after`: the pieces begin behind the header and so many entries.
+   * `asidePath`: where a cut tail will be set aside.
+   */
   constructor(
     private readonly path: string,
-    /** false: only count, for a caller who wants no entries. */
-    private readonly keepEntries = true,
-  ) {}
+    private readonly options: {
+      onEntry?: (entry: Entry) => void;
+      after?: { entries: number };
+      asidePath?: () => string;
+    } = {},
+  ) {
+    if (options.after === undefined) return;
+    this.seqNext = options.after.entries;
+    this.lineCount = 1;
+  }
 
   /** `chunk` may be overwritten by the caller afterwards. */
   push(chunk: Buffer): void {
@@ -118,11 +130,12 @@ export class LogParser {
     if (stamp !== undefined && stamp > this.stamp) this.stamp = stamp;
     if (entry.seq >= this.seqNext) {
       if (entry.seq > this.seqNext) this.name(`${missing(this.seqNext, entry.seq)} before it`);
-      if (this.keepEntries) this.entries.push(entry);
+      if (this.options.onEntry === undefined) this.entries.push(entry);
+      else this.options.onEntry(entry);
       this.seqNext = entry.seq + 1;
       return;
     }
-    const at = this.keepEntries ? this.entries.findIndex((other) => other.seq >= entry.seq) : -1;
+    const at = this.entries.findIndex((other) => other.seq >= entry.seq);
     if (at === -1 || this.entries[at]?.seq === entry.seq) {
       this.name(`entry ${entry.seq} is there already; the first one is used`);
     } else {
@@ -147,7 +160,7 @@ export class LogParser {
     this.damage.push({
       path: this.path,
       line: this.wholeLines + 1,
-      problem: `the last record was cut off: ${cutBytes} bytes after line ${this.wholeLines} are set aside at the next save`,
+      problem: `the last record was cut off: ${cutBytes} bytes after line ${this.wholeLines} are set aside at the next save, into ${this.options.asidePath?.() ?? "a file beside it"}`,
     });
   }
 }

@@ -1,14 +1,15 @@
 import fs from "node:fs";
 import path from "node:path";
 import { hasCode } from "../errors.js";
-import type { Disk, DiskFile, DiskStat, FolderItem } from "./disk.js";
+import { type Disk, type DiskFile, type DiskStat, type FolderItem, NOT_A_FILE } from "./disk.js";
 
-const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = fs.constants;
+const { O_APPEND, O_CREAT, O_EXCL, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants;
+// O_NONBLOCK changes nothing for a file, and keeps the opening of a FIFO or a device from waiting for its other end.
 const flags = {
-  read: O_RDONLY,
-  append: O_RDWR | O_APPEND,
+  read: O_RDONLY | O_NONBLOCK,
+  append: O_RDWR | O_APPEND | O_NONBLOCK,
   create: O_RDWR | O_APPEND | O_CREAT | O_EXCL,
-  update: O_RDWR | O_CREAT,
+  update: O_RDWR | O_CREAT | O_NONBLOCK,
 };
 
 /** The real disk. Callback calls rather than `fs/promises`: a FileHandle costs about 8 % more a save. */
@@ -16,7 +17,9 @@ export const nodeDisk: Disk = {
   async open(file, mode) {
     const fd = await call<number>((done) => fs.open(file, flags[mode], 0o600, done));
     try {
-      if (mode !== "read" && isOursButNot(0o600, fs.fstatSync(fd))) await run((done) => fs.fchmod(fd, 0o600, done));
+      const stats = fs.fstatSync(fd);
+      if (!stats.isFile()) throw notAFile(file);
+      if (mode !== "read" && isOursButNot(0o600, stats)) await run((done) => fs.fchmod(fd, 0o600, done));
       return new NodeFile(fd);
     } catch (error) {
       fs.closeSync(fd);
@@ -49,8 +52,12 @@ export const nodeDisk: Disk = {
     const items = await call<fs.Dirent[]>((done) => fs.readdir(folder, { withFileTypes: true }, done));
     return items.map((item): FolderItem => {
       if (!item.isSymbolicLink()) return { name: item.name, isFolder: item.isDirectory() };
-      const target = fs.statSync(path.join(folder, item.name), { throwIfNoEntry: false });
-      return { name: item.name, isFolder: target?.isDirectory() ?? false };
+      try {
+        const target = fs.statSync(path.join(folder, item.name), { throwIfNoEntry: false });
+        return { name: item.name, isFolder: target?.isDirectory() ?? false };
+      } catch {
+        return { name: item.name, isFolder: undefined };
+      }
     });
   },
 
@@ -149,6 +156,10 @@ class NodeStat implements DiskStat {
   get version(): string {
     return `${this.identity}:${this.stats.size}:${this.stats.mtimeNs}:${this.stats.ctimeNs}`;
   }
+}
+
+function notAFile(file: string): Error {
+  return Object.assign(new Error(`it is not a file, open '${file}'`), { code: NOT_A_FILE });
 }
 
 function isOursButNot(mode: number, stats: fs.Stats): boolean {

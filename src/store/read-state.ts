@@ -42,7 +42,8 @@ export async function readState(
   }
 }
 
-function isStateFolder(disk: Disk, folder: string): boolean {
+/** @throws {PerdureError} STATE_UNREADABLE where that cannot be told */
+export function isStateFolder(disk: Disk, folder: string): boolean {
   try {
     return disk.stat(folder)?.isFolder === true;
   } catch (error) {

@@ -4,10 +4,9 @@ import { repairMode } from "./examine-files.js";
 import type { ExaminedState } from "./examine-state.js";
 import type { Finding, FindingKind } from "./finding.js";
 import { pathsIn } from "./layout.js";
-import { LogAdapter } from "./log-adapter.js";
 import { FORMAT } from "./log-line.js";
 import { reading, readRange } from "./read-file.js";
-import { noSnapshot, SnapshotAdapter, writeNewFile } from "./snapshot-adapter.js";
+import { SnapshotAdapter, writeNewFile } from "./snapshot-adapter.js";
 import type { Snapshot } from "./store.js";
 import { naming } from "./store-errors.js";
 
@@ -47,7 +46,7 @@ export async function repairState(
   const logFindings = of("torn-tail", "no-newline");
   if (logFindings.length > 0) {
     await keepCopy(disk, paths.log);
-    await repairLog(disk, paths.log, id, examined);
+    await repairLog(disk, paths.log, examined);
     mended.push(...logFindings);
   }
   const snapshotFindings = of("snapshot-damaged", "snapshot-missing", "snapshot-differs");
@@ -61,16 +60,20 @@ export async function repairState(
   return mended;
 }
 
-async function repairLog(disk: Disk, logPath: string, id: string, { log }: ExaminedState): Promise<void> {
-  // Opening a log to write to it sets a cut tail aside.
-  const adapter = new LogAdapter(disk, logPath, id);
-  await adapter.open(noSnapshot, false);
-  await adapter.close();
-  if (log?.needsNewline !== true) return;
+/** As a writer does that opens it: a cut tail goes into a file of its own before it is cut off. */
+async function repairLog(disk: Disk, logPath: string, { log }: ExaminedState): Promise<void> {
+  if (log === undefined) return;
+  const { wholeBytes, sizeBytes, needsNewline } = log;
   await naming(logPath, async () => {
     const file = await disk.open(logPath, "append");
     try {
-      await file.write(Buffer.from("\n"), file.stat().sizeBytes);
+      if (wholeBytes < sizeBytes) {
+        const tail = await readRange(file, wholeBytes, sizeBytes);
+        await writeNewFile(disk, freeName(disk, `${logPath}.torn`), tail);
+        await disk.syncFolder(path.dirname(logPath));
+        await file.truncate(wholeBytes);
+      }
+      if (needsNewline) await file.write(Buffer.from("\n"), wholeBytes);
       await file.datasync();
     } finally {
       await file.close();

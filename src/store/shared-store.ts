@@ -72,17 +72,20 @@ export class SharedStore implements StoreParts {
   async list(): Promise<StampedState[]> {
     const items = await this.items();
     await removeDeleted(this, namesOf(items));
-    const ids = items.filter(({ name, isFolder }) => isFolder && isStateId(name)).map(({ name }) => name);
+    const ids = items.filter(({ name, isFolder }) => isFolder !== false && isStateId(name)).map(({ name }) => name);
     const rows = await listStates(this.disk, this.root, ids);
     this.stamps.see(rows[0]?.stamp ?? 0);
     return rows;
   }
 
-  /** Removes what dead processes left half-made or half-deleted: once in this process, and after a delete. */
+  /**
+   * Removes what dead processes left half-made or half-deleted: once in this process, and after a delete. Never rejects:
+   * what it was called after is done, and what is left now harms nobody.
+   */
   private async tidy(): Promise<void> {
     if (this.tidied) return;
     this.tidied = true;
-    const names = namesOf(await this.items());
+    const names = namesOf(await this.items().catch(() => []));
     await removeDeleted(this, names);
     await removeHalfMade(this, names);
   }

@@ -55,8 +55,7 @@ export class SnapshotAdapter implements Adapter<SnapshotDocument> {
     if (isFormat(value.format) && value.format > FORMAT) throw stateNewer(this.path, value.format);
     const { format, stamp, logBytes, entries, snapshot } = value;
     if (!isFormat(format) || !isStamp(stamp)) return this.damaged("format or stamp are missing");
-    if (typeof logBytes !== "number" || typeof entries !== "number")
-      return this.damaged("logBytes or entries are missing");
+    if (!isCount(logBytes) || !isCount(entries)) return this.damaged("logBytes or entries are missing");
     if (!isSnapshot(snapshot)) return this.damaged("it holds no snapshot");
     return { ...value, format, stamp, logBytes, entries, snapshot };
   }
@@ -146,7 +145,12 @@ function isSnapshot(value: JsonValue | undefined): value is Snapshot & JsonValue
   return (
     isJsonObject(value) &&
     typeof value.task === "string" &&
+    (value.name === undefined || typeof value.name === "string") &&
     typeof value.createdAt === "string" &&
-    typeof value.historyLength === "number"
+    isCount(value.historyLength)
   );
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

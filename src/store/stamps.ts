@@ -57,8 +57,12 @@ export class Stamps {
       // Somebody else's file, or a full disk: then stamps are only as good as one look through the store.
     }
     if (this.readShared() !== undefined || this.scanned) return;
-    this.see(await this.scan());
-    this.scanned = true;
+    try {
+      this.see(await this.scan());
+      this.scanned = true;
+    } catch {
+      // A store whose folder cannot be listed: the clock alone orders this write, and a save never fails for its place in a list.
+    }
   }
 
   private readShared(): number | undefined {

@@ -1,12 +1,12 @@
 import { Low } from "lowdb";
 import { hasCode } from "../errors.js";
-import { createState } from "./create-state.js";
+import { createState, type HalfMade, removeHidden } from "./create-state.js";
 import { DraftFile } from "./draft-file.js";
 import { deletedFolderPath, statePaths } from "./layout.js";
 import { type HeldLock, isHeld } from "./lock.js";
 import { emptyLog, LogAdapter } from "./log-adapter.js";
 import { FORMAT } from "./log-line.js";
-import { readState } from "./read-state.js";
+import { isStateFolder, readState } from "./read-state.js";
 import { noSnapshot, SnapshotAdapter } from "./snapshot-adapter.js";
 import type { Draft, Entry, SavedRecord, Snapshot } from "./store.js";
 import { naming, StateLockedError, seqGap, stateChangedOutside, stateNotFound } from "./store-errors.js";
@@ -24,8 +24,11 @@ export class StateFiles {
   private readonly snapshot;
   private readonly draftFile;
   private lastInLine: Promise<unknown> = Promise.resolve();
+  private halfMade: HalfMade | undefined;
   private held: HeldLock | undefined;
   private opened = false;
+  /** The folder's name and what it held when it was opened are known to be on the device. */
+  private isDurable = false;
   /** Read since we have the lock: from then on only we write. */
   private readLocked = false;
 
@@ -46,7 +49,11 @@ export class StateFiles {
       const { disk } = this.store;
       // Ours, but removed from outside.
       if (this.held !== undefined && disk.stat(this.paths.folder) === undefined) await this.letGo();
-      this.held = await createState(this.store, this.id, entries, snapshot, clock);
+      await this.undoHalfMade();
+      this.held = await createState(this.store, this.id, entries, snapshot, clock, (halfMade) => {
+        this.halfMade = halfMade;
+      });
+      this.isDurable = true;
     });
   }
 
@@ -89,15 +96,16 @@ export class StateFiles {
   delete(): Promise<void> {
     return this.inLine(async () => {
       const { disk, root } = this.store;
-      await this.takeLock();
+      await this.takeLock().catch((error: unknown) => {
+        if (!hasCode(error, "LOCK_NOT_A_FILE")) throw error;
+      });
       const aside = deletedFolderPath(root, this.id);
       try {
         await naming(this.paths.folder, () => disk.rename(this.paths.folder, aside));
-        await naming(root, () => disk.syncFolder(root));
       } finally {
         await this.letGo();
       }
-      await naming(aside, () => disk.remove(aside));
+      await removeHidden(disk, root, aside);
     });
   }
 
@@ -109,9 +117,10 @@ export class StateFiles {
 
   private async takeLock(): Promise<void> {
     if (this.held !== undefined) return;
+    await this.undoHalfMade();
     const { disk, root } = this.store;
     try {
-      if (disk.stat(this.paths.folder)?.isFolder !== true) throw stateNotFound(this.id, root);
+      if (!isStateFolder(disk, this.paths.folder)) throw stateNotFound(this.id, root);
       const lock = await this.store.takeLock(this.paths.lock);
       if (!isHeld(lock)) throw new StateLockedError(this.id, lock.owner);
       this.held = lock;
@@ -120,10 +129,18 @@ export class StateFiles {
     }
   }
 
+  private async undoHalfMade(): Promise<void> {
+    await this.halfMade?.undo();
+    this.halfMade = undefined;
+  }
+
   private async letGo(): Promise<void> {
+    await this.halfMade?.leave();
+    this.halfMade = undefined;
     const lock = this.held;
     this.held = undefined;
     this.opened = false;
+    this.isDurable = false;
     this.readLocked = false;
     this.snapshot.data = noSnapshot;
     await this.draftFile.close();
@@ -134,12 +151,15 @@ export class StateFiles {
   /** Under the lock, before the first write. */
   private async open(): Promise<void> {
     if (this.opened) return;
-    const { disk, stamps } = this.store;
+    const { disk, root, stamps } = this.store;
     if (disk.stat(this.paths.folder) === undefined) throw stateChangedOutside(this.id, this.paths.folder, "is gone");
     await naming(this.paths.folder, () => disk.protect(this.paths.folder));
     await this.snapshot.read();
     await this.snapshotAdapter.removeLeftovers();
-    await this.logAdapter.open(this.snapshot.data, this.readLocked);
+    await this.logAdapter.open(this.snapshot.data, { isDurable: this.isDurable, asRead: this.readLocked });
+    // Whoever made it may have died before its name was durable, and what is saved now must be.
+    if (!this.isDurable) await naming(root, () => disk.syncFolder(root));
+    this.isDurable = true;
     stamps.see(Math.max(this.snapshot.data.stamp, this.logAdapter.stamp));
     this.opened = true;
   }

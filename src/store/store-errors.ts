@@ -1,5 +1,6 @@
 import os from "node:os";
 import { codeOf, hasCode, PerdureError, problemOf } from "../errors.js";
+import { NOT_A_FILE } from "./disk.js";
 import type { LockOwner } from "./lock.js";
 
 /** Another process (or another store object with a lock of its own) is the conversation's one writer. */
@@ -33,6 +34,16 @@ export function lockUnavailable(path: string, reason: string): PerdureError {
     fix:
       "keep the store in a folder on a local disk, and install the npm package koffi or util-linux (flock); or, when no " +
       'other process writes to it, go on without a lock: --no-lock (in a program: lock: "none")',
+  });
+}
+
+/** A folder, FIFO or device is where the lock file should be: nobody can hold such a lock. */
+export function lockNotAFile(path: string): PerdureError {
+  return new PerdureError({
+    code: "LOCK_NOT_A_FILE",
+    problem: `${path} is not a file, so the conversation cannot be locked`,
+    fix: "remove it, then try again",
+    example: `rm -r ${path}`,
   });
 }
 
@@ -71,10 +82,8 @@ export function stateDamaged(path: string, problem: string): PerdureError {
 export function stateUnreadable(path: string, cause: unknown): PerdureError {
   return new PerdureError({
     code: "STATE_UNREADABLE",
-    problem: `${path} cannot be read: ${reasonOf(cause)}`,
-    fix: hasCode(cause, "EACCES", "EPERM")
-      ? `make it readable for you: chmod -R u+rwX ${path}`
-      : "check the disk it is on",
+    problem: `${path} cannot be read: ${hasCode(cause, NOT_A_FILE, "EISDIR") ? "it is not a file" : reasonOf(cause)}`,
+    fix: unreadableFix(cause, path),
     cause,
   });
 }
@@ -112,6 +121,14 @@ export async function naming<T>(path: string, calls: () => Promise<T>): Promise<
   }
 }
 
+function unreadableFix(cause: unknown, path: string): string {
+  if (hasCode(cause, "EACCES", "EPERM")) return `make it readable for you: chmod -R u+rwX ${path}`;
+  if (hasCode(cause, NOT_A_FILE, "EISDIR"))
+    return "move it away and put the file in its place, or delete the conversation";
+  if (hasCode(cause, "ELOOP")) return "remove the link, or let it lead somewhere";
+  return "check the disk it is on";
+}
+
 /** Node knows no name for it: `Unknown system error -122`. */
 function isQuotaUsedUp(cause: unknown): boolean {
   return cause instanceof Error && "errno" in cause && cause.errno === -os.constants.errno.EDQUOT;
@@ -123,6 +140,7 @@ function fixFor(code: string, path: string): string {
   if (code === "EACCES" || code === "EPERM") return `make it writable for you, for example: chmod -R u+rwX ${path}`;
   if (code === "EROFS") return "use a folder on a disk that can be written to";
   if (code === "ENOTDIR" || code === "EEXIST") return "use a folder for the store; a file is in the way";
+  if (code === NOT_A_FILE) return "move it away";
   if (code === "EMFILE" || code === "ENFILE")
     return "unlock conversations that are no longer written to, or raise ulimit -n";
   return "check the disk it is on";

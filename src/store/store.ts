@@ -62,6 +62,7 @@ export interface SavedState {
   readonly updatedAt: string;
   readonly stoppedBy: string | undefined;
   readonly historyLength: number;
+  /** The last one; a FileStore brings it up to date with the entries after it, and without a usable one makes it of them. */
   readonly snapshot: Snapshot | undefined;
   /** Set when the conversation cannot be read (whole); such a row is listed, hides nothing and cannot be resumed. */
   readonly problem?: string;

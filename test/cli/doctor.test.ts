@@ -374,7 +374,7 @@ describe("calls", () => {
   async function runnerIn(folder: string): Promise<number> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     chmodSync(join(folder, ".."), 0o700);
-    const child = spawn("cat", { cwd: folder, stdio: ["pipe", "pipe", "ignore"] });
+    const child = spawn("cat", { cwd: folder, detached: true, stdio: ["pipe", "pipe", "ignore"] });
     onTestFinished(() => void child.kill("SIGKILL"));
     // It answers when it is there.
     const there = new Promise((resolve) => child.stdout.once("data", resolve));

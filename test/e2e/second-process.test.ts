@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHome, type Home } from "../support/chat.js";
 import { asked, converse, enter, quit, ready, say, talk } from "../support/conversation.js";
 import { call, calls, drip, gate, type ModelServer, startModelServer, text } from "../support/model-server.js";
+import { processesWith } from "../support/processes.js";
 import { until } from "../support/until.js";
 
 let server: ModelServer;
@@ -171,7 +172,7 @@ describe("chat show --follow", () => {
 });
 
 describe("chat doctor beside an open chat", () => {
-  it("reads along, says who has it, and mends it once it is closed", async () => {
+  it("says who has it, and finds nothing wrong after that one was killed", async () => {
     const chat = home.open();
     await talk(chat, "MARK-1", "Answer 1.");
     const id = await idOf("MARK-1");
@@ -180,6 +181,56 @@ describe("chat doctor beside an open chat", () => {
     chat.kill("SIGKILL");
     await chat.exit;
     expect((await home.run(["doctor", id])).code).toBe(0);
+  });
+});
+
+describe("chat doctor after a chat was killed while its command ran", () => {
+  const command = "echo ran >> runs; until [ -e go ]; do sleep 0.05; done; echo MARK-RESULT";
+  const log = () => home.filesWith("MARK-1").find((file) => file.endsWith("log.jsonl"));
+
+  async function killed(line: string): Promise<void> {
+    const chat = home.open(["--yes"]);
+    server.reply(calls("", call("bash", { command })));
+    await say(chat, "MARK-1");
+    await until("the command runs", () => runsOf(home) === 1);
+    if (line !== "") {
+      writeFileSync(`${home.work}/go`, "");
+      await ready(chat);
+      rmSync(`${home.work}/go`);
+      await say(chat, line);
+      await until("the command runs", () => runsOf(home) === 2);
+    }
+    chat.kill("SIGKILL");
+    await chat.exit;
+  }
+
+  it.each(["", `!${command}`])("says that it runs on, and then that its result is kept: %s", async (line) => {
+    await killed(line);
+    expect(await home.run(["doctor"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/note: calls\/.* still runs under its runner \(pid \d+\)/),
+    });
+    writeFileSync(`${home.work}/go`, "");
+    await until("its status", () => home.files().some((file) => file.endsWith("/status")));
+    expect(await home.run(["doctor", "--repair"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("its result is kept. The next resume takes it"),
+    });
+    expect((await home.run(["-c", "-p", "MARK-2"])).code).toBe(0);
+    expect(server.requests.at(-1)?.text).toContain("MARK-RESULT");
+    expect((await home.run(["doctor"])).stdout).toBe("1 conversation checked, nothing is wrong\n");
+  });
+
+  it("names the process of a command whose conversation was removed by hand, and how to end it", async () => {
+    await killed("");
+    rmSync(dirname(String(log())), { recursive: true });
+    const { code, stdout } = await home.run(["doctor"]);
+    expect(code).toBe(1);
+    const end = /to end it now: kill (\d+)/.exec(stdout);
+    expect(stdout).toMatch(/store problem: .*its conversation is gone/);
+    process.kill(Number(end?.[1]));
+    await until("nothing is left", () => processesWith(home.folder).length === 0);
+    expect((await home.run(["doctor"])).code).toBe(0);
   });
 });
 

@@ -96,10 +96,26 @@ describe("when the last record was cut off", () => {
     expect(damage).toHaveLength(1);
     expect(damage?.[0]).toMatchObject({ path: logPath(store, "a"), line: 4 });
     expect(damage?.[0]?.problem).toContain("17 bytes");
+    expect(damage?.[0]?.problem).toContain(`${logPath(store, "a")}.torn-1`);
     await store.lock("a");
     await store.list();
     expect(await readFile(logPath(store, "a"))).toEqual(bytes);
     await store.unlock("a");
+  });
+
+  it("a run of NUL bytes at the end is one cut tail, until the next save sets it aside", async () => {
+    const store = new FileStore(await tempFolder());
+    await saved(store, "a", 2);
+    await append(logPath(store, "a"), "\0".repeat(4096));
+    for (let look = 0; look < 2; look++) {
+      expect((await store.read("a"))?.damage).toMatchObject([
+        { path: logPath(store, "a"), line: 4, problem: expect.stringContaining("4096 bytes") },
+      ]);
+    }
+    await store.write("a", [entry(2)], undefined);
+    await store.unlock("a");
+    expect(await store.read("a")).not.toHaveProperty("damage");
+    expect(await seqs(store, "a")).toEqual([0, 1, 2]);
   });
 
   it("sets aside a last line that has its newline but is not readable", async () => {

@@ -1,7 +1,9 @@
-import { cp, mkdir, readdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { FileStore } from "../../src/store/file-store.js";
+import { takeLock } from "../../src/store/lock.js";
+import { nodeDisk } from "../../src/store/node-disk.js";
 import { tempFolder } from "../support/temp-folder.js";
 import { FaultyDisk } from "./faulty-disk.js";
 import { OtherProcess } from "./other-process.js";
@@ -86,6 +88,23 @@ describe("a conversation that a process died making", () => {
     const store = new FileStore(path.join(root, "store"));
     expect((await store.list()).map(({ id }) => id)).toEqual(["held"]);
     await saved(store, "c", 1);
-    expect(await visible(store)).toEqual([".new-a-ffffffffffff", ".new-b-0123456789ab", "c", "held"]);
+    expect(await visible(store)).toEqual([".new-a-ffffffffffff", "c", "held"]);
   });
+});
+
+it("a conversation whose hidden folder is tidied away before it has its lock is made in another one", async () => {
+  const root = await tempFolder();
+  const real = takeLock;
+  let taken = 0;
+  const store = new FileStore(root, {
+    disk: { ...nodeDisk },
+    takeLock: async (at) => {
+      // Another process finds the folder without a lock, and takes it for a dead one's.
+      if (taken++ === 0) await rm(path.dirname(at), { recursive: true });
+      return real(at);
+    },
+  });
+  await store.write("a", entries(0, 1), snapshot(), { create: true });
+  await store.unlock("a");
+  expect(await seqs(store, "a")).toEqual([0]);
 });

@@ -9,6 +9,12 @@ import { entries, entry, logPath, saved, seqs, snapshot, snapshotPath } from "./
 const log = /log\.jsonl$/;
 const lineBytes = 95;
 
+/** Open to be written to, as after any save of its own: opening has steps that can fail, too. */
+async function savedAndOpen(store: FileStore, id: string, count: number): Promise<void> {
+  await saved(store, id, count);
+  await store.write(id, [], snapshot({ task: id }));
+}
+
 async function faultyStore(): Promise<{ store: FileStore; disk: FaultyDisk }> {
   const disk = new FaultyDisk();
   return { store: new FileStore(await tempFolder(), { disk }), disk };
@@ -27,7 +33,7 @@ describe("when an append fails", () => {
 
   it.each(appendFaults)("$call $code after $keepBytes bytes: the next save writes all of it, once", async (fault) => {
     const { store, disk } = await faultyStore();
-    await saved(store, "a", 3);
+    await savedAndOpen(store, "a", 3);
     const before = await readFile(logPath(store, "a"));
 
     disk.faults.add(fault);
@@ -52,7 +58,7 @@ describe("when an append fails", () => {
     "$call $code after $keepBytes bytes, and cutting back fails too: nothing is glued to it",
     async (fault) => {
       const { store, disk } = await faultyStore();
-      await saved(store, "a", 3);
+      await savedAndOpen(store, "a", 3);
       const cutFault: Fault = { call: "truncate", path: log, code: "EIO" };
       disk.faults.add(fault).add(cutFault);
       await expect(store.write("a", entries(3, 5), undefined)).rejects.toMatchObject({ code: fault.code });
@@ -72,7 +78,7 @@ describe("when an append fails", () => {
 
   it("writes the bytes again after a failed sync, instead of only syncing again", async () => {
     const { store, disk } = await faultyStore();
-    await saved(store, "a", 1);
+    await savedAndOpen(store, "a", 1);
     const fault: Fault = { call: "datasync", path: log, code: "EIO" };
     disk.faults.add(fault);
     await expect(store.write("a", [entry(1)], undefined)).rejects.toMatchObject({ code: "EIO" });
@@ -84,9 +90,27 @@ describe("when an append fails", () => {
     await store.unlock("a");
   });
 
+  it("one that could not be cut back before it was closed is read and written on, by this process and by others", async () => {
+    const { store, disk } = await faultyStore();
+    await savedAndOpen(store, "a", 2);
+    disk.faults.add({ call: "write", path: log, code: "ENOSPC", keepBytes: 10_000 });
+    disk.faults.add({ call: "truncate", path: log, code: "EIO" });
+    await expect(store.write("a", [entry(2)], undefined)).rejects.toMatchObject({ code: "ENOSPC" });
+    expect(await seqs(store, "a")).toEqual([0, 1]);
+    await store.unlock("a");
+    disk.faults.clear();
+    const other = asOthersSee(store);
+    await other.write("a", [entry(3)], undefined);
+    await other.unlock("a");
+    expect(await seqs(store, "a")).toEqual([0, 1, 2, 3]);
+    await store.write("a", [entry(4)], undefined);
+    await store.unlock("a");
+    expect(await seqs(other, "a")).toEqual([0, 1, 2, 3, 4]);
+  });
+
   it("a conversation that was closed after the failure opens clean", async () => {
     const { store, disk } = await faultyStore();
-    await saved(store, "a", 2);
+    await savedAndOpen(store, "a", 2);
     disk.faults.add({ call: "write", path: log, code: "ENOSPC", keepBytes: 30 });
     disk.faults.add({ call: "truncate", path: log, code: "EIO" });
     await expect(store.write("a", [entry(2)], undefined)).rejects.toMatchObject({ code: "ENOSPC" });
@@ -149,11 +173,40 @@ describe("when a conversation cannot be made", () => {
     await expect(create()).rejects.toMatchObject({ code: fault.code });
     expect(await store.read("a")).toBeUndefined();
     expect(await store.list()).toEqual([]);
-    expect((await readdir(store.key)).filter((name) => name !== ".stamp")).toEqual([]);
+    // Hidden files may wait until their new name is durable.
+    expect((await readdir(store.key)).filter((name) => !name.startsWith("."))).toEqual([]);
     disk.faults.clear();
     await create();
     expect(await seqs(store, "a")).toEqual([0, 1]);
     await store.unlock("a");
+    expect((await readdir(store.key)).sort()).toEqual([".stamp", "a"]);
+  });
+
+  it("and cannot be hidden again either: the one who made it goes on, everybody else sees it whole", async () => {
+    const { store, disk } = await faultyStore();
+    disk.faults.add({ call: "syncFolder", path: /perdure-test-[^/]*$/, code: "EIO" });
+    const noWayBack: Fault = { call: "rename", path: /\.new-a-/, code: "EIO" };
+    disk.faults.add(noWayBack);
+    const create = () => store.write("a", entries(0, 2), snapshot(), { create: true });
+    for (let attempt = 0; attempt < 2; attempt++) await expect(create()).rejects.toMatchObject({ code: "EIO" });
+    expect(await asOthersSee(store).list()).toMatchObject([{ id: "a", historyLength: 2 }]);
+    await expect(asOthersSee(store).lock("a")).rejects.toMatchObject({ code: "STATE_LOCKED" });
+    disk.faults.clear();
+    await create();
+    await store.write("a", [entry(2)], undefined);
+    await store.unlock("a");
+    expect(await seqs(asOthersSee(store), "a")).toEqual([0, 1, 2]);
+    expect((await readdir(store.key)).sort()).toEqual([".stamp", "a"]);
+  });
+
+  it("is made all the same when what others left behind cannot be looked through", async () => {
+    const { store, disk } = await faultyStore();
+    disk.faults.add({ call: "list", path: /perdure-test-[^/]*$/, code: "EIO" });
+    await store.write("a", entries(0, 1), snapshot(), { create: true });
+    await store.write("a", entries(0, 2), undefined);
+    await store.unlock("a");
+    disk.faults.clear();
+    expect(await seqs(store, "a")).toEqual([0, 1]);
   });
 
   it("syncs the files, their folder and the store's folder before it returns, in that order", async () => {
@@ -161,7 +214,7 @@ describe("when a conversation cannot be made", () => {
     await store.write("a", [entry(0)], snapshot(), { create: true });
     await store.unlock("a");
     const named = disk.calls
-      .filter((call) => !call.includes(".stamp"))
+      .filter((call) => !call.includes(".stamp") && !call.startsWith("list"))
       .map((call) =>
         call
           .replace(store.key, "")

@@ -3,7 +3,7 @@ import { nodeDisk } from "../../src/store/node-disk.js";
 
 /** One call that fails: `keepBytes` of a write reach the disk before it does. */
 export interface Fault {
-  readonly call: "write" | "datasync" | "sync" | "truncate" | "rename" | "syncFolder" | "open" | "remove";
+  readonly call: "write" | "datasync" | "sync" | "truncate" | "rename" | "syncFolder" | "open" | "remove" | "list";
   readonly path: RegExp;
   readonly code: string;
   readonly keepBytes?: number;
@@ -14,7 +14,6 @@ export class FaultyDisk implements Disk {
   readonly faults = new Set<Fault>();
   readonly calls: string[] = [];
   readonly stat = nodeDisk.stat;
-  readonly list = nodeDisk.list;
   readonly makeFolder = nodeDisk.makeFolder;
   readonly protect = nodeDisk.protect;
 
@@ -50,6 +49,11 @@ export class FaultyDisk implements Disk {
         await file.sync();
       },
     };
+  }
+
+  async list(path: string): ReturnType<Disk["list"]> {
+    this.check("list", path);
+    return nodeDisk.list(path);
   }
 
   async rename(from: string, to: string): Promise<void> {

@@ -21,7 +21,7 @@ describe("the list of conversations", () => {
     await store.write(
       "a",
       [entry(0)],
-      snapshot({ task: "find it", name: "search", stoppedBy: "answered", usage: { in: 1 } }),
+      snapshot({ task: "find it", name: "search", stoppedBy: "answered", usage: { in: 1 }, historyLength: 1 }),
       {
         create: true,
       },
@@ -36,7 +36,13 @@ describe("the list of conversations", () => {
         updatedAt: expect.stringMatching(/^20.*Z$/),
         stoppedBy: "answered",
         historyLength: 1,
-        snapshot: snapshot({ task: "find it", name: "search", stoppedBy: "answered", usage: { in: 1 } }),
+        snapshot: snapshot({
+          task: "find it",
+          name: "search",
+          stoppedBy: "answered",
+          usage: { in: 1 },
+          historyLength: 1,
+        }),
       },
     ]);
   });
