@@ -40,6 +40,7 @@ export {
   type Until,
 } from "./agent/loop.js";
 export { notesOf } from "./agent/notes.js";
+export { type PermissionPolicyOptions, permissionPolicy } from "./agent/permission-policy.js";
 export type { Decision, Permission, PermissionRequest } from "./agent/permissions.js";
 export type { RestoreOptions } from "./agent/restore.js";
 export { State, type StateOptions } from "./agent/state.js";

@@ -7,6 +7,8 @@ export interface ModelCircumstances {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** A terminal, and not print mode. */
   readonly interactive: boolean;
+  /** Print mode: a program reads the answer, and must not take the offline model's for a real one. */
+  readonly print: boolean;
   /** What the conversation that is resumed used last. */
   readonly recorded?: string | undefined;
   /** What was chosen at a first start with several keys. */
@@ -33,14 +35,14 @@ const OFFLINE_NOTICE =
  * @throws PerdureError MODEL_KEY_MISSING: no key, and nobody to tell that the offline model stands in
  */
 export function chooseModel(circumstances: ModelCircumstances): ModelChoice {
-  const { flag, env, interactive, recorded, remembered, available } = circumstances;
+  const { flag, env, interactive, print, recorded, remembered, available } = circumstances;
   if (flag !== undefined) return { kind: "model", model: flag };
   if (recorded !== undefined && isUsable(recorded, available)) return { kind: "model", model: recorded };
   const { CHAT_MODEL } = env;
   if (CHAT_MODEL !== undefined && CHAT_MODEL.trim() !== "") return { kind: "model", model: CHAT_MODEL.trim() };
   const [first, ...more] = available;
   if (first === undefined) {
-    if (interactive) return { kind: "offline", model: "offline", notice: OFFLINE_NOTICE };
+    if (!print) return { kind: "offline", model: "offline", notice: OFFLINE_NOTICE };
     throw new PerdureError({
       code: "MODEL_KEY_MISSING",
       problem: "there is no model to answer: no provider's key is in the environment",

@@ -35,6 +35,7 @@ export class ModelChoice {
       flag: args.model,
       env,
       interactive,
+      print: args.print,
       recorded,
       remembered: this.#remembered,
       available,

@@ -65,6 +65,9 @@ async function converse(args: ChatArguments): Promise<number> {
 
   const sessions = new LocalSessions(parts);
   const message = await messageOf(args);
+  if (args.print && args.start.kind === "fork" && message === undefined) {
+    throw usageError("-p with --fork needs a message", "give one", 'chat --fork k7f2 -p "and now?"');
+  }
   const session = await open(sessions, args);
   const resumed = args.start.kind !== "new";
   const command = (id: string) => resumeCommand(id, args.store);

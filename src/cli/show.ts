@@ -44,8 +44,8 @@ export function showRecord(row: SavedState, record: SavedRecord, out: Output, er
   for (const entry of record.entries) {
     for (const line of entryLines(entry)) out.line(line);
   }
-  for (const { path, line, problem } of record.damage ?? []) {
-    err.line(printableLine(`damaged: ${path}${line === undefined ? "" : `, line ${line}`}: ${problem}`));
+  for (const { path, problem } of record.damage ?? []) {
+    err.line(printableLine(`damaged: ${path}: ${problem}`));
   }
 }
 

@@ -16,7 +16,7 @@ export function helpAnswer(cwd: string | undefined): string {
 
 /** What is not understood is said back, so that nobody takes this for a language model. */
 export function plainAnswer(message: string): string {
-  const keys = "ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY";
+  const keys = "ANTHROPIC_API_KEY, OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY";
   return [
     "I am the offline model: I am not a language model and understand a few phrases only.",
     `You said: ${excerpt(message, 1, 200)}`,

@@ -53,7 +53,7 @@ export function errorLines(error: unknown): Display[] {
     return problemLines(problemOf(error), undefined);
   }
   const problem = "problem" in error && typeof error.problem === "string" ? error.problem : problemOf(error);
-  const example = "example" in error && typeof error.example === "string" ? `, for example: ${error.example}` : "";
+  const example = "example" in error && typeof error.example === "string" ? ` (for example: ${error.example})` : "";
   return problemLines(problem, `${error.fix}${example}`);
 }
 

@@ -81,6 +81,7 @@ end_tree() {
 
 # The command's output: the first $cap bytes are kept; the rest is counted, and its end is kept.
 take_output() {
+  trap '' TERM HUP INT
   total=0 rest=0 left=$cap records=0 count=0 failed=no
   while [ $records = $count ] && [ "$left" -gt 0 ]; do
     size=65536 count=4096
@@ -131,6 +132,7 @@ began=$ms
     ) 2>&1 3<&- 4>&- </dev/null &
     pid=$!
     set +m
+    trap '' TERM HUP INT
     echo "pid $pid" >&4
     wait $pid
     echo "end $?" >&4
@@ -138,13 +140,19 @@ began=$ms
     [ -n "$limited" ] || { sleep $grace && echo grace >&4; }
   } 3<&- | take_output 3<&-
 } 4>&1 | {
+  pid= code= bytes=null rest=0 timedOut=false limit=$timeout sleeper= since=0 asked=
   trap '' PIPE
-  pid= code= bytes=null rest=0 timedOut=false limit=$timeout sleeper= since=0
+  # Whoever ends the runner means the command.
+  trap 'asked=yes; [ -z "$pid" ] || end_tree' TERM HUP INT
   while :; do
     [ -z "$limited" ] || since=$SECONDS
     event= value= more=
     read -r \${limited:+-t "$limit"} event value more
     read=$?
+    if [ -n "$asked" ] && [ -z "$event" ]; then
+      asked= limit=5
+      continue
+    fi
     case $event in
     sleeper) sleeper=$value && continue ;;
     pid)

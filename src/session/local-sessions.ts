@@ -34,6 +34,8 @@ export class LocalSessions implements Sessions {
 
   /** A copy of a conversation, gone on with; the original may be open elsewhere, and is not touched. */
   async fork(ref: string | undefined, name?: string): Promise<Session> {
+    // What would fail later must not leave a copy behind.
+    await this.#parts.modelFor(undefined);
     const id = await forkState(this.#parts.store, ref, name === undefined ? {} : { name });
     return this.#resume(id);
   }

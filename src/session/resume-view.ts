@@ -11,10 +11,8 @@ export interface ResumeView {
 }
 
 export async function resumeView(state: State, parts: SessionParts): Promise<ResumeView> {
-  const notices = state.damage.map(({ path, line, problem }) => {
-    const place = line === undefined ? path : `${path}, line ${line}`;
-    return `${printableLine(place)}: ${printableLine(problem)}`;
-  });
+  // The problem names its line.
+  const notices = state.damage.map(({ path, problem }) => `${printableLine(path)}: ${printableLine(problem)}`);
   // Results that loading added: calls that were open when the process stopped.
   for (const entry of state.history.slice(state.savedLength)) {
     if (entry.kind === "result") notices.push(`${entry.name}: ${printableLine(entry.text)}`);

@@ -17,7 +17,7 @@ export interface Toolbox {
   readonly environment: Record<string, string>;
 }
 
-/** Loads the tools (zod, execa and all): at the first turn or command, never before the prompt. */
+/** Loads the tools (zod and all): at the first turn or command, never before the prompt. */
 export async function openToolbox(
   parts: SessionParts,
   stateId: string,

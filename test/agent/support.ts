@@ -14,7 +14,7 @@ import { messagesProblems } from "../../src/testing/request-problems.js";
 const folders: string[] = [];
 
 afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 export function makeFolder(): string {

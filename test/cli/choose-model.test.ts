@@ -21,7 +21,15 @@ const google = { GEMINI_API_KEY: "g" };
 
 function choose(env: Record<string, string>, more: Partial<ModelCircumstances> = {}) {
   const available = availableModels(env);
-  return chooseModel({ flag: undefined, env, interactive: false, remembered: undefined, available, ...more });
+  return chooseModel({
+    flag: undefined,
+    env,
+    interactive: false,
+    print: true,
+    remembered: undefined,
+    available,
+    ...more,
+  });
 }
 
 describe("the model", () => {
@@ -69,12 +77,16 @@ describe("the model", () => {
   });
 
   it("is the offline one without a key on a terminal, said in one line with the way to a real one", () => {
-    const choice = choose({}, { interactive: true });
+    const choice = choose({}, { interactive: true, print: false });
     expect(choice).toMatchObject({ kind: "offline", model: "offline" });
     expect(choice.kind === "offline" && choice.notice).toMatch(/^[^\n]*ANTHROPIC_API_KEY[^\n]*$/);
   });
 
-  it("is missing without a key and without a terminal", () => {
+  it("is the offline one for lines that are piped in, too: only print mode's answer is read by a program", () => {
+    expect(choose({}, { print: false })).toMatchObject({ kind: "offline", model: "offline" });
+  });
+
+  it("is missing without a key in print mode", () => {
     expect(() => choose({})).toThrow(expect.objectContaining({ code: "MODEL_KEY_MISSING" }));
     expect(() => choose({}, { recorded: "offline/phrases" })).toThrow("-m offline");
   });

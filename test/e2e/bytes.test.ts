@@ -7,6 +7,7 @@ import {
   calls,
   type ModelServer,
   type ModelServerOptions,
+  stall,
   startModelServer,
   text,
 } from "../support/model-server.js";
@@ -75,8 +76,13 @@ describe.each(["anthropic", "openai"] as const)("half a character, with %s,", (p
     for (const file of home.filesWith("MARK-USER")) {
       writeFileSync(file, readFileSync(file, "utf8").replaceAll("MARK-USER", "MARK-USER\\ud800"));
     }
+    const edited = home.filesWith("MARK-USER\\ud800");
+    expect(edited).not.toEqual([]);
     const finished = await home.run(["-c", "-p", "MARK-NEXT"]);
+    expect(finished.code).toBe(0);
     expect(finished.stderr).not.toMatch(/\n\s+at /);
+    expect(server.requests).toHaveLength(2);
+    expect(server.requests[1]?.userTexts.join("\n")).toContain("MARK-NEXT");
   });
 });
 
@@ -194,18 +200,34 @@ describe("a conversation that has become too large for the model", () => {
 });
 
 describe("twenty finished results", () => {
-  it("are all there after a resume, none replaced", async () => {
-    await start();
-    const home = createHome(server);
-    const chat = home.open(["--yes"]);
-    const made = Array.from({ length: 20 }, (_, n) => call("bash", { command: `echo MARK-$((${n} + 100)).` }));
-    server.reply(calls("", ...made), text("All done."));
-    await say(chat, "go");
-    await chat.waitFor("All done.");
-    chat.kill("SIGTERM");
-    expect((await chat.exit).status).toBe(143);
-    await resumes(home);
-    const results = server.requests.at(-1)?.results ?? [];
-    expect(results.map((result) => result.text.trim())).toEqual(made.map((_, n) => `MARK-${n + 100}.`));
-  });
+  it.each(["a clean quit", "SIGTERM after the answer", "SIGTERM with the last result on disk, before the answer"])(
+    "are all there after %s and a resume, none replaced",
+    async (end) => {
+      await start();
+      const home = createHome(server);
+      const chat = home.open(["--yes"]);
+      const made = Array.from({ length: 20 }, (_, n) => call("bash", { command: `echo MARK-$((${n} + 100)).` }));
+      const marks = made.map((_, n) => `MARK-${n + 100}.`);
+      const isAnswered = !end.endsWith("before the answer");
+      server.reply(calls("", ...made), isAnswered ? text("All done.") : stall());
+      await say(chat, "go");
+      if (isAnswered) await chat.waitFor("All done.");
+      else {
+        await until("all results are on disk", () => {
+          const saved = home.filesWith(`"result"`).map((file) => readFileSync(file, "utf8"));
+          return saved.some((log) => marks.every((mark) => log.includes(mark)));
+        });
+      }
+      if (end === "a clean quit") await quit(chat);
+      else {
+        chat.kill("SIGTERM");
+        expect((await chat.exit).status).toBe(143);
+      }
+      // The request that stalls may not have been sent yet.
+      server.clear();
+      await resumes(home);
+      const results = server.requests.at(-1)?.results ?? [];
+      expect(results.map((result) => result.text.trim())).toEqual(marks);
+    },
+  );
 });

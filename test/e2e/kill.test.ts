@@ -201,13 +201,18 @@ describe("kill -9 at any moment of a turn with a tool", () => {
   }
 });
 
-describe("kill -9 some time after Enter", () => {
+describe("kill -9 some time after Enter, after the request or after the tool's run", () => {
   it("never loses a message that the model got, nor runs a tool twice", async () => {
     const home = createHome(server);
     const accepted: string[] = [];
     let isSaved = false;
-    // The delays are the fault, not a way to wait: each round is killed a little later in its turn.
-    for (const [round, delayMs] of [0, 3, 6, 10, 15, 25, 40, 60, 90, 140].entries()) {
+    // The delays are the fault, not a way to wait. However slow the machine, some rounds get to the model and to the tool.
+    const rounds = [
+      ...[0, 6, 15, 40, 90, 140].map((delayMs) => ({ after: "Enter", delayMs })),
+      ...[0, 10, 30].map((delayMs) => ({ after: "request", delayMs })),
+      ...[0, 20].map((delayMs) => ({ after: "tool", delayMs })),
+    ];
+    for (const [round, { after, delayMs }] of rounds.entries()) {
       const mark = `MARK-R${round}.`;
       const command = `echo r${round} >> ran.txt`;
       server.always((request) =>
@@ -217,14 +222,60 @@ describe("kill -9 some time after Enter", () => {
       );
       isSaved ||= (await home.list()).length > 0;
       const chat = home.open(isSaved ? ["--resume", "--yes"] : ["--yes"]);
+      const hasCome = (): boolean => server.requests.some((request) => request.text.includes(mark));
       await say(chat, mark);
+      if (after !== "Enter") await until("the request has come", hasCome);
+      if (after === "tool") await until("the tool has run", () => ranIn(home).includes(`r${round}`));
       await new Promise((resolve) => setTimeout(resolve, delayMs));
       await killHard(chat);
-      if (server.requests.some((request) => request.text.includes(mark))) accepted.push(mark);
+      if (hasCome()) accepted.push(mark);
     }
     const request = await resumeAndSay(home, "MARK-LAST");
     for (const mark of accepted) expect(request.text).toContain(mark);
     const ran = ranIn(home);
     expect(new Set(ran).size).toBe(ran.length);
+    // Else the sweep has shown nothing.
+    expect(accepted.length).toBeGreaterThanOrEqual(5);
+    expect(ran.length).toBeGreaterThanOrEqual(2);
+  });
+});
+
+describe("kill -9 after what is no turn", () => {
+  it("a rename that was confirmed is kept", async () => {
+    const home = createHome(server);
+    const chat = home.open();
+    await talk(chat, "MARK-0", "Answer 1.");
+    await say(chat, ":rename MARK-NAME");
+    await chat.waitFor('is now "MARK-NAME"');
+    await killHard(chat);
+    expect(await home.list()).toMatchObject([{ name: "MARK-NAME" }]);
+    const again = home.open(["-r", "MARK-NAME"]);
+    await again.waitFor("MARK-0");
+    await quit(again);
+  });
+
+  it("a change of the model that was confirmed is kept, and the resume asks that model", async () => {
+    const home = createHome(server);
+    const chat = home.open();
+    await talk(chat, "MARK-0", "Answer 1.");
+    await say(chat, ":model anthropic/claude-mark");
+    await chat.waitFor("the next turn asks anthropic/claude-mark");
+    await killHard(chat);
+    const request = await resumeAndSay(home, "MARK-1");
+    expect(request.body.model).toBe("claude-mark");
+    expect(request.text).toMatch(/MARK-0[\s\S]*MARK-1/);
+  });
+
+  it("a !command that has ended is kept with its output, and is not run again", async () => {
+    const home = createHome(server);
+    const chat = home.open();
+    await talk(chat, "MARK-0", "Answer 1.");
+    await say(chat, "!echo once >> ran.txt; echo MARK-$((40 + 2))");
+    await chat.waitFor("MARK-42");
+    await ready(chat);
+    await killHard(chat);
+    const request = await resumeAndSay(home, "MARK-1");
+    expect(request.text).toMatch(/MARK-0[\s\S]*MARK-42[\s\S]*MARK-1/);
+    expect(ranIn(home)).toEqual(["once"]);
   });
 });

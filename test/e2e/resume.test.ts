@@ -1,9 +1,20 @@
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHome, type Home } from "../support/chat.js";
 import { converse, permit, quit, ready, say, talk } from "../support/conversation.js";
 import { call, calls, drip, type ModelServer, stall, startModelServer, text } from "../support/model-server.js";
+import { until } from "../support/until.js";
 
 let server: ModelServer;
 beforeEach(async () => {
@@ -134,12 +145,17 @@ describe("without an id", () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it("an interrupted tool stays one call with one result through five idle resumes", async () => {
+  it.each([
+    ["a call that waits for permission", "echo MARK-OUT"],
+    ["a tool that runs", "touch started; sleep 600"],
+  ])("%s, interrupted, stays one call with one result through five idle resumes", async (what, command) => {
     const home = createHome(server);
-    const chat = home.open();
-    server.reply(calls("", call("bash", { command: "echo MARK-OUT" })));
+    const runs = what === "a tool that runs";
+    const chat = home.open(runs ? ["--yes"] : []);
+    server.reply(calls("", call("bash", { command }, { id: "call_1" })));
     await say(chat, "MARK-1");
-    await chat.waitFor("[n]o >");
+    if (runs) await until("the tool runs", () => existsSync(join(home.work, "started")));
+    else await chat.waitFor("[n]o >");
     chat.key("ctrl-c");
     await ready(chat);
     await quit(chat);
@@ -150,8 +166,10 @@ describe("without an id", () => {
       await quit(again);
     }
     expect(bytesOf(home)).toEqual(before);
-    await sent(home, ["-c"]);
-    expect(server.requests.at(-1)?.results).toHaveLength(1);
+    expect(await sent(home, ["-c"])).toMatch(/MARK-1[\s\S]*interrupted by user[\s\S]*MARK-NOW/);
+    const request = server.requests.at(-1);
+    expect(request?.calls).toHaveLength(1);
+    expect(request?.results.map(({ id }) => id)).toEqual(request?.calls.map(({ id }) => id));
   });
 });
 

@@ -95,14 +95,34 @@ describe("SIGTERM while a tool runs", () => {
     expect(server.requests[1]?.results).toHaveLength(1);
     await quit(again);
   });
+});
 
-  it("a second one makes it leave at once", async () => {
+describe("leaving while a tool has to be killed", () => {
+  const holding = (onEnd: string) => `trap '${onEnd}' TERM; READY; while :; do sleep 7103 & wait; done`;
+  const isClosed = (home: Home): boolean => home.filesWith("aborted:SIGINT").length > 0;
+
+  it("is cut short by a second signal: its status, no end of the run on disk, and the resume closes the call", async () => {
     const home = createHome(server);
     const chat = home.open(["--yes"]);
-    await runTool(home, chat, "trap '' TERM; READY; while :; do sleep 1; done");
-    chat.kill("SIGTERM");
-    chat.kill("SIGTERM");
+    // Two signals at once may come in either order: so the tool sends the second one when the first has reached it.
+    await runTool(home, chat, holding(`kill -TERM ${chat.pid}`));
+    chat.kill("SIGINT");
     expect((await chat.exit).status).toBe(143);
+    expect(isClosed(home)).toBe(false);
+    await until("no tool process is left", () => !running(home, /sleep 7103/));
+    const again = home.open(["-r", "--wait"]);
+    await talk(again, "MARK-2", "Answer 2.");
+    expect(server.requests[1]?.results).toHaveLength(1);
+    await quit(again);
+  });
+
+  it("with one signal has the status of that one, and the end of the run is on disk", async () => {
+    const home = createHome(server);
+    const chat = home.open(["--yes"]);
+    await runTool(home, chat, holding(":"));
+    chat.kill("SIGINT");
+    expect((await chat.exit).status).toBe(130);
+    expect(isClosed(home)).toBe(true);
   });
 });
 

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -123,11 +123,13 @@ function specOf(command: string): CommandSpec {
 describe("bytes in the output", () => {
   it("are decoded without tearing a character over chunks", async () => {
     const shown: string[] = [];
-    const result = await start("printf '\\xf0\\x9f'; sleep 0.1; printf '\\x98\\x80'", {
+    const command = start("printf 'a\\xf0\\x9f'; until [ -e go ]; do sleep 0.02; done; printf '\\x98\\x80b'", {
       onOutput: (chunk) => shown.push(chunk),
-    }).done;
-    expect(result.text).toBe("😀");
-    expect(shown.join("")).toBe("😀");
+    });
+    await vi.waitFor(() => expect(shown.join("")).toBe("a"), { timeout: 10_000 });
+    writeFileSync(join(folder, "go"), "");
+    expect((await command.done).text).toBe("a😀b");
+    expect(shown.join("")).toBe("a😀b");
   });
 
   it("that are no UTF-8 become U+FFFD: an encoded surrogate, a lone byte, a cut end", async () => {
@@ -271,12 +273,15 @@ describe("background children", () => {
   });
 
   it("can go on writing after the result", async () => {
-    const script = "(while [ ! -e stop ]; do echo noise; sleep 0.01; done; echo survived > end) & echo started";
-    const result = await start(script).done;
+    const loop = "while [ ! -e stop ]; do echo noise; echo $$ >> written; sleep 0.01; done; echo survived > end";
+    const result = await start(`(${loop}) & echo started`).done;
     expect(result.text).toContain("started\n");
     expect(result.backgroundPids).not.toEqual([]);
-    await start("sleep 0.2; touch stop").done;
-    await vi.waitFor(() => expect(existsSync(join(folder, "end"))).toBe(true));
+    const written = (): number => (existsSync(join(folder, "written")) ? statSync(join(folder, "written")).size : 0);
+    const before = written();
+    await vi.waitFor(() => expect(written()).toBeGreaterThan(before), { timeout: 10_000 });
+    writeFileSync(join(folder, "stop"), "");
+    await vi.waitFor(() => expect(existsSync(join(folder, "end"))).toBe(true), { timeout: 10_000 });
   });
 
   it("end with all the rest", async () => {

@@ -161,6 +161,17 @@ describe("a command whose chat is gone", () => {
     expect(await attach("call")).toMatchObject({ state: "finished", result: { timedOut: true, signal: "SIGKILL" } });
   });
 
+  it("is ended with all that it started when somebody ends its runner", async () => {
+    await startAndLeave("call", "setsid sleep 7777 & sleep 7778");
+    const { pid } = JSON.parse(readFileSync(join(folderOf("call"), "run"), "utf8"));
+    process.kill(-pid, "SIGTERM");
+    await nothingLeft();
+    expect(await attach("call")).toMatchObject({
+      state: "finished",
+      result: { exitCode: null, signal: "SIGTERM", timedOut: false },
+    });
+  });
+
   it("takes its background children with it when it ends", async () => {
     await startAndLeave("call", `setsid sleep 7777 > /dev/null 2>&1 & ${UNTIL_GO}`);
     go();
