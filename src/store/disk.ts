@@ -39,6 +39,8 @@ export interface DiskFile {
   readSync(buffer: Uint8Array, position: number): number;
   /** All of it or an error (then part of it may be there). `position` is ignored by a file opened to append. */
   write(bytes: Uint8Array, position: number): Promise<void>;
+  /** As `write` and then `datasync`; where the system can, in one call. */
+  writeDurably(bytes: Uint8Array, position: number): Promise<void>;
   /** For some bytes that need not be durable, over others that are there. */
   writeSync(bytes: Uint8Array, position: number): void;
   truncate(sizeBytes: number): Promise<void>;

@@ -117,11 +117,10 @@ export class LogAdapter implements Adapter<LogDocument> {
     this.checkUnchanged();
     const bytes = Buffer.from(`${this.end.needsNewline ? "\n" : ""}${encodeEntries(entries, stamp)}`);
     await naming(this.path, async () => {
-      await this.cutBack(file);
+      if (this.unackedBytes > 0) await this.cutBack(file);
       this.unackedBytes = bytes.length;
       try {
-        await file.write(bytes, this.ackedBytes);
-        await file.datasync();
+        await file.writeDurably(bytes, this.ackedBytes);
       } catch (error) {
         // Now, so that no reader meets half a record; when this fails too, the next write begins with it.
         await this.cutBack(file).catch(() => undefined);

@@ -37,12 +37,19 @@ export function isFormat(value: unknown): value is number {
 export function encodeEntries(entries: readonly Entry[], stamp: number): string {
   let lines = "";
   entries.forEach((entry, index) => {
-    const line: Record<string, JsonValue | undefined> = { seq: entry.seq };
-    for (const [field, value] of Object.entries(entry)) line[toStoredField(field)] = value;
-    if (index === entries.length - 1) line[STAMP] = stamp;
-    lines += `${JSON.stringify(line)}\n`;
+    const line = encodeEntry(entry);
+    lines += index === entries.length - 1 ? `${line.slice(0, -1)},"${STAMP}":${stamp}}\n` : `${line}\n`;
   });
   return lines;
+}
+
+function encodeEntry(entry: Entry): string {
+  const line = JSON.stringify(entry);
+  // As it is but for what is rare: another order of the fields, or one that could be taken for ours.
+  if (line.startsWith('{"seq":') && !line.includes(`${STAMP}":`)) return line;
+  const stored: Record<string, JsonValue | undefined> = { seq: entry.seq };
+  for (const [field, value] of Object.entries(entry)) stored[toStoredField(field)] = value;
+  return JSON.stringify(stored);
 }
 
 /** Undefined when the text is not JSON; `value` without `line` when it is JSON but not an entry. */

@@ -59,11 +59,12 @@ export class StateFiles {
 
   write(entries: readonly Entry[], snapshot: Snapshot | undefined, clock: () => number): Promise<void> {
     return this.inLine(async () => {
-      await this.takeLock();
-      await this.open();
+      if (this.held === undefined) await this.takeLock();
+      if (!this.opened) await this.open();
       const fresh = this.notSavedYet(entries);
       if (fresh.length === 0 && snapshot === undefined) return;
-      const stamp = await this.store.stamps.next(clock);
+      const { stamps } = this.store;
+      const stamp = stamps.isOpen ? stamps.nextNow(clock) : await stamps.next(clock);
       if (fresh.length > 0) await this.append(fresh, stamp);
       else this.logAdapter.checkUnchanged();
       if (snapshot !== undefined) await this.replaceSnapshot(snapshot, stamp);

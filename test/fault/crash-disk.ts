@@ -136,6 +136,11 @@ export class OpenFile implements DiskFile {
     this.writeSync(bytes, position);
   }
 
+  async writeDurably(bytes: Uint8Array, position: number): Promise<void> {
+    await this.write(bytes, position);
+    await this.datasync();
+  }
+
   writeSync(bytes: Uint8Array, position: number): void {
     const write = (count: number) => {
       const at = this.appends ? this.file.live.length : position;

@@ -195,7 +195,14 @@ function hiddenImages(folder: CrashFolder, path: string): Image[] {
 }
 
 function fileImages(path: string, file: CrashFile): [string, Buffer][][] {
-  // Nobody reads what is in a temporary file, nor a stamp from before a power cut: one way is enough.
-  const contents = /\/\.stamp$|\.tmp$/.test(path) ? [file.live] : file.afterPowerCut();
-  return contents.map((content) => [[path, content]]);
+  return waysOf(path, file).map((content) => [[path, content]]);
+}
+
+/** Fewer where more teach nothing, to keep the number of images down. */
+function waysOf(path: string, file: CrashFile): Buffer[] {
+  // Nobody reads what is in a temporary file, nor a stamp from before a power cut.
+  if (/\/\.stamp$|\.tmp$/.test(path)) return [file.live];
+  const ways = file.afterPowerCut();
+  // A draft is never synced, and nothing else depends on it.
+  return path.endsWith("/streaming") ? [file.live, ...ways.slice(0, 1), ...ways.slice(-1)] : ways;
 }

@@ -3,7 +3,7 @@ import { fold } from "../../src/agent/fold.js";
 import { State } from "../../src/agent/state.js";
 import { codeOf, problemOf } from "../../src/errors.js";
 import type { FileStore } from "../../src/store/file-store.js";
-import type { Entry, SavedRecord, SavedState, Snapshot } from "../../src/store/store.js";
+import type { Damage, Entry, SavedRecord, SavedState, Snapshot } from "../../src/store/store.js";
 import { messagesProblems } from "../../src/testing/request-problems.js";
 
 /** What was tried and what was acknowledged of one conversation. */
@@ -78,7 +78,7 @@ export function noGapNoRepeat(record: SavedRecord, id: string): void {
     seqs.every((seq, index) => seq === index),
     () => `${id}: seq ${seqs.join(" ")}`,
   );
-  const others = (record.damage ?? []).filter(({ problem }) => !problem.startsWith("the last record was cut off"));
+  const others = damageOfHistory(record).filter(({ problem }) => !problem.startsWith("the last record was cut off"));
   holds("no-gap-no-repeat", others.length === 0, () => `${id}: ${damageOf(record)}`);
   const covered = record.snapshot?.historyLength ?? 0;
   holds(
@@ -160,7 +160,7 @@ export async function resumeThenReopen(open: () => FileStore, id: string): Promi
       const record = await store.read(id);
       holds("resume-then-reopen", record !== undefined, () => `${id}: gone in round ${round}`);
       if (before !== undefined) {
-        const same = isDeepStrictEqual(record.entries, before) && record.damage === undefined;
+        const same = isDeepStrictEqual(record.entries, before) && damageOfHistory(record).length === 0;
         const got = () => `${record.entries.length} entries for ${before?.length}; ${damageOf(record)}`;
         holds("resume-then-reopen", same, () => `${id}: round ${round} finds ${got()}`);
       }
@@ -180,6 +180,11 @@ export async function resumeThenReopen(open: () => FileStore, id: string): Promi
 }
 
 export const frozen = { now: () => 1_800_000_000_000, sleep: () => Promise.resolve() };
+
+/** Without that of a draft: it is never synced, and a power cut may leave anything of it. */
+function damageOfHistory(record: SavedRecord): readonly Damage[] {
+  return (record.damage ?? []).filter(({ path }) => !path.endsWith("/streaming"));
+}
 
 function damageOf(record: SavedRecord): string {
   return (record.damage ?? []).map(({ problem }) => problem).join("; ");

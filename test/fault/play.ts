@@ -99,6 +99,9 @@ export class Play {
       case "kill":
         this.process.kill();
         return this.next();
+      case "draft":
+        if (this.expectedOf(step.id).made === "yes") await this.store.writeDraft(step.id, step.draft);
+        return;
       case "intrude":
         return this.intrude(step.id);
     }

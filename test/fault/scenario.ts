@@ -2,7 +2,7 @@ import { Agent } from "../../src/agent/agent.js";
 import type { Clock } from "../../src/agent/clock.js";
 import { State } from "../../src/agent/state.js";
 import type { Tool } from "../../src/agent/tool.js";
-import type { Entry, Snapshot, Store } from "../../src/store/store.js";
+import type { Draft, Entry, Snapshot, Store } from "../../src/store/store.js";
 import { MemoryStore } from "../../src/testing/memory-store.js";
 import { ScriptedModel } from "../../src/testing/scripted-model.js";
 
@@ -10,6 +10,8 @@ import { ScriptedModel } from "../../src/testing/scripted-model.js";
 export type Step =
   | { readonly do: "write"; readonly id: string; readonly length: number; readonly snapshot: Snapshot | undefined }
   | { readonly do: "delete"; readonly id: string }
+  /** What a reply has said while it streams; undefined when it is durable. */
+  | { readonly do: "draft"; readonly id: string; readonly draft: Draft | undefined }
   /** Closes what it has open; another process goes on. */
   | { readonly do: "reopen" }
   /** kill -9; another process goes on. */
@@ -113,6 +115,15 @@ export async function recordShort(id: string): Promise<Recorded> {
   return { id, history: store.history, steps: store.steps };
 }
 
+/** The first request's reply as it streams, before the save that brings it. */
+function streaming({ id, history, steps }: Recorded): Step[] {
+  const requestSeq = history.findIndex(({ kind }) => kind === "request");
+  const replySaved = steps.findIndex((step) => step.do === "write" && step.length > requestSeq + 1);
+  const drafts = ["I", "I lo", "I look."].map((text): Step => ({ do: "draft", id, draft: { requestSeq, text } }));
+  const removed: Step = { do: "draft", id, draft: undefined };
+  return [...steps.slice(0, replySaved), ...drafts, ...steps.slice(replySaved, replySaved + 1), removed];
+}
+
 function scenario(name: string, recorded: readonly Recorded[], steps: readonly Step[]): Scenario {
   return { name, histories: new Map(recorded.map(({ id, history }) => [id, history])), steps };
 }
@@ -129,6 +140,7 @@ export async function scenarios(): Promise<Scenario[]> {
   return [
     scenario("parallel calls", [parallel], parallel.steps),
     scenario("compaction", [compacted], compacted.steps),
+    scenario("a reply that streams", [parallel], streaming(parallel)),
     scenario("reopened after every second save", [parallel], between(parallel.steps, 2, { do: "reopen" })),
     scenario("killed after every second save", [parallel], between(parallel.steps, 2, { do: "kill" })),
     scenario("a second process", [parallel], between(parallel.steps, 3, { do: "intrude", id: "parallel" })),

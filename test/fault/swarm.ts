@@ -82,7 +82,7 @@ export class SwarmRun {
 
   private async step(): Promise<void> {
     const id = this.random.of(IDS);
-    const what = this.random.of(["say", "say", "say", "work", "close", "delete", "look"]);
+    const what = this.random.of(["say", "say", "say", "work", "work", "close", "delete", "look"]);
     this.way.push(`${what} ${id}`);
     try {
       if (what === "say") await this.say(id);
@@ -114,7 +114,8 @@ export class SwarmRun {
     const usage = { inputTokens: 1, outputTokens: 1 };
     const calls = [0, 1].map((index) => ({ id: `call_${state.history.length}_${index}`, name: "look", input: {} }));
     state.record({ kind: "user", text: "look" });
-    state.record({ kind: "request", model: "m" });
+    const { seq: requestSeq } = state.record({ kind: "request", model: "m" });
+    if (this.random.chance(0.5)) await this.stream(id, requestSeq);
     state.record({ kind: "reply", text: "I look.", calls, model: "m", usage, finish: "tool-calls" });
     await this.save(id);
     for (const call of calls) {
@@ -123,6 +124,13 @@ export class SwarmRun {
       state.record({ kind: "result", callId: call.id, name: call.name, text: "seen", isError: false, outcome: "ok" });
       await this.save(id);
     }
+  }
+
+  /** The request is saved, then the draft of its reply grows; it may be left behind, as by a kill. */
+  private async stream(id: string, requestSeq: number): Promise<void> {
+    await this.save(id);
+    for (const text of ["I", "I lo", "I look."]) await this.store.writeDraft(id, { requestSeq, text });
+    if (this.random.chance(0.5)) await this.store.writeDraft(id, undefined);
   }
 
   private async save(id: string): Promise<void> {

@@ -25,7 +25,7 @@ export class FaultyDisk implements Disk {
     if (mode !== "read") this.check("open", path);
     const file = await nodeDisk.open(path, mode);
     const check = this.check.bind(this);
-    return {
+    const faulty: DiskFile = {
       stat: () => file.stat(),
       read: (buffer, position) => file.read(buffer, position),
       readSync: (buffer, position) => file.readSync(buffer, position),
@@ -35,6 +35,10 @@ export class FaultyDisk implements Disk {
         const fault = check("write", path, false);
         await file.write(fault === undefined ? bytes : bytes.subarray(0, fault.keepBytes ?? 0), position);
         if (fault !== undefined) throw systemError(fault, path);
+      },
+      async writeDurably(bytes, position) {
+        await faulty.write(bytes, position);
+        await faulty.datasync();
       },
       async truncate(sizeBytes) {
         check("truncate", path);
@@ -49,6 +53,7 @@ export class FaultyDisk implements Disk {
         await file.sync();
       },
     };
+    return faulty;
   }
 
   async list(path: string): ReturnType<Disk["list"]> {
