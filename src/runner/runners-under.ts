@@ -10,7 +10,6 @@ export interface FoundRunner {
   readonly pid: number;
   /** The call's folder, absolute; it may be gone. */
   readonly folder: string;
-  readonly isGone: boolean;
 }
 
 /** The runners of calls that live under a store's folder, one for each call. Reads /proc: nothing elsewhere than on Linux. */
@@ -19,12 +18,11 @@ export function runnersUnder(root: string): FoundRunner[] {
   for (const name of pids()) {
     const cwd = workingFolderOf(name);
     if (cwd === undefined || !cwd.startsWith(root + path.sep)) continue;
-    const isGone = cwd.endsWith(GONE);
-    const folder = isGone ? cwd.slice(0, -GONE.length) : cwd;
+    const folder = cwd.endsWith(GONE) ? cwd.slice(0, -GONE.length) : cwd;
     const [, calls, call, ...more] = path.relative(root, folder).split(path.sep);
     if (calls !== "calls" || call === undefined || more.length > 0) continue;
     const pid = sessionOf(name);
-    if (pid !== undefined) found.set(folder, { pid, folder, isGone });
+    if (pid !== undefined) found.set(folder, { pid, folder });
   }
   return [...found.values()];
 }

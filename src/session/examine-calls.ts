@@ -38,16 +38,19 @@ export function examineCalls(root: string, id: string, { log, document, draft }:
 
 /** Commands that run on although their conversation is in no list any more: deleted by hand, or while they ran. */
 export function orphanRunners(root: string, ids: readonly string[]): Finding[] {
-  return runnersUnder(root)
-    .filter(({ folder, isGone }) => isGone || !ids.includes(conversationOf(root, folder)))
-    .map(({ folder, pid }) => ({
-      kind: "orphan-runner",
-      level: "problem",
-      path: folder,
-      problem: `a command still runs under its runner (pid ${pid}), and its conversation is gone: nobody will get its result`,
-      fix: `it is ended when its time limit is over; to end it now: pkill -s ${pid}`,
-      canRepair: false,
-    }));
+  return (
+    runnersUnder(root)
+      // The folder of a call alone goes when its result is saved; its runner stays for what it left in the background.
+      .filter(({ folder }) => !ids.includes(conversationOf(root, folder)))
+      .map(({ folder, pid }) => ({
+        kind: "orphan-runner",
+        level: "problem",
+        path: folder,
+        problem: `a command still runs under its runner (pid ${pid}), and its conversation is gone: nobody will get its result`,
+        fix: `it is ended when its time limit is over; to end it now: kill ${pid}`,
+        canRepair: false,
+      }))
+  );
 }
 
 interface OpenCall {
@@ -115,7 +118,7 @@ function runningCall(folder: string, pid: number): Finding {
     level: "problem",
     path: folder,
     problem: `a command still runs under its runner (pid ${pid}), although the history holds a result of it`,
-    fix: `it is ended when its time limit is over; to end it now: pkill -s ${pid}`,
+    fix: `it is ended when its time limit is over; to end it now: kill ${pid}`,
     canRepair: false,
   };
 }
