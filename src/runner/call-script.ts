@@ -39,7 +39,7 @@ living() {
     kill -0 -- "-$pid" && found="-$pid"
     return
   fi
-  rows= leader=$pid
+  rows= leader=\${pid:-none}
   # After its end the number may be another process's.
   if [ -n "$code" ] && [ -e "/proc/$pid" ]; then leader=none; fi
   for item in $(grep -sla "PERDURE_CALL=$mark" /proc/[0-9]*/environ); do
@@ -111,7 +111,9 @@ printf '{"format":1,"pid":%s,"start":"%s","boot":"%s","mark":"%s"}\\n' $$ "$star
 printf '' 2>/dev/null >go || exit 0
 set +C
 now
-began=$ms
+began=$ms pid= asked=
+# Whoever ends the runner means the command.
+trap 'asked=yes' TERM HUP INT
 {
   if [ -z "$limited" ]; then
     {
@@ -140,17 +142,16 @@ began=$ms
     [ -n "$limited" ] || { sleep $grace && echo grace >&4; }
   } 3<&- | take_output 3<&-
 } 4>&1 | {
-  pid= code= bytes=null rest=0 timedOut=false limit=$timeout sleeper= since=0 asked=
+  code= bytes=null rest=0 timedOut=false limit=$timeout sleeper= since=0
   trap '' PIPE
-  # Whoever ends the runner means the command.
   trap 'asked=yes; [ -z "$pid" ] || end_tree' TERM HUP INT
   while :; do
     [ -z "$limited" ] || since=$SECONDS
     event= value= more=
     read -r \${limited:+-t "$limit"} event value more
     read=$?
-    if [ -n "$asked" ] && [ -z "$event" ]; then
-      asked= limit=5
+    if [ -n "$asked" ] && [ -z "$event" ] && [ $read -gt 128 ] && [ "$limit" != 5 ]; then
+      limit=5
       continue
     fi
     case $event in
@@ -158,7 +159,7 @@ began=$ms
     pid)
       pid=$value
       echo "$pid" >pid
-      [ $timedOut = false ] || end_tree
+      if [ $timedOut = true ] || [ -n "$asked" ]; then end_tree; fi
       continue
       ;;
     end)
@@ -177,7 +178,10 @@ began=$ms
       # The time is over, or (an end of file) whatever could tell was ended from outside.
       if [ $read -le 128 ]; then
         [ -z "$code" ] || break
-        [ "$limited" = whole ] && [ $((SECONDS - since)) -ge "$limit" ] || exit 1
+        if [ "$limited" != whole ] || [ $((SECONDS - since)) -lt "$limit" ]; then
+          end_tree
+          exit 1
+        fi
       fi
       ;;
     esac

@@ -1,4 +1,5 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect } from "vitest";
@@ -13,8 +14,9 @@ import { messagesProblems } from "../../src/testing/request-problems.js";
 
 const folders: string[] = [];
 
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+afterEach(async () => {
+  // A draft may still be on its way to the disk: a folder that is not empty after all is removed again.
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 export function makeFolder(): string {

@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHome, type Home } from "../support/chat.js";
 import { asked, converse, enter, quit, ready, say, talk } from "../support/conversation.js";
@@ -228,9 +226,9 @@ describe("chat doctor after a chat was killed while its command ran", () => {
     rmSync(dirname(String(log())), { recursive: true });
     const { code, stdout } = await home.run(["doctor"]);
     expect(code).toBe(1);
-    const end = /pkill -s (\d+)/.exec(stdout);
+    const end = /to end it now: kill (\d+)/.exec(stdout);
     expect(stdout).toMatch(/store problem: .*its conversation is gone/);
-    await promisify(execFile)("pkill", ["-s", String(end?.[1])]);
+    process.kill(Number(end?.[1]));
     await until("nothing is left", () => processesWith(home.folder).length === 0);
     expect((await home.run(["doctor"])).code).toBe(0);
   });

@@ -139,12 +139,12 @@ describe("a command whose chat is gone", () => {
 
   it("is followed from the byte where the screen stopped", async () => {
     await startAndLeave("call", `echo first; ${UNTIL_GO}; echo second`);
-    await until("it has printed", () => statSync(join(folderOf("call"), "output")).size === 6);
-    let shown = "";
-    const command = await follow("call", (chunk) => (shown += chunk), 6);
+    await until("it has printed", () => lines("calls/call/output").length === 1);
+    const shown: string[] = [];
+    const command = await follow("call", (chunk) => shown.push(chunk), 6);
     go();
     expect((await command.done).text).toBe("first\nsecond\n");
-    expect(shown).toBe("second\n");
+    expect(shown.join("")).toBe("second\n");
   });
 
   it("is ended by the one that follows it, with all that it started", async () => {
