@@ -5,6 +5,7 @@ import { closeCall } from "./close-call.js";
 import { decideCall } from "./decide-call.js";
 import type { HistoryEntry } from "./entries.js";
 import { closingText, endingOf } from "./interrupt.js";
+import type { Decision } from "./permissions.js";
 import { contextOf, prepareCall } from "./prepare-call.js";
 import { finishCall, type ResultBody, runCall, type Words } from "./run-call.js";
 import { save, saveFailing } from "./save.js";
@@ -100,8 +101,14 @@ async function runAgain(
   const prepared = await prepareCall(agent, state, call, signal);
   if (prepared.problem !== undefined) return closed(call, unknown());
   const asks = prepared.tool.whenUnknown === "ask";
-  const decision = await decideCall(agent, state, prepared, asks ? { mayHaveRun: true } : {}).catch(() => undefined);
-  if (decision?.allow !== true || signal.aborted) return closed(call, unknown());
+  let decision: Decision;
+  try {
+    decision = await decideCall(agent, state, prepared, asks ? { mayHaveRun: true } : {});
+  } catch (error) {
+    // A permission that throws refuses, here as anywhere; stopping is told by who stopped.
+    return closed(call, unknown(signal.aborted ? undefined : `it was not run again: ${problemOf(error)}`));
+  }
+  if (!decision.allow || signal.aborted) return closed(call, unknown());
   return runCall(agent, prepared, signal);
 }
 

@@ -171,6 +171,14 @@ describe("a tool that cannot find out", () => {
     expect(await recovered("ask", () => ({ allow: true }))).toEqual({ text: "ran again", asked: [true] });
     expect((await recovered("ask", () => ({ allow: false, reason: "no" }))).text).toMatch(unknown);
   });
+
+  it("does not run again when a permission throws, and says why", async () => {
+    const { text } = await recovered("run-again", () => {
+      throw new Error("the rules cannot be read");
+    });
+    expect(text).toMatch(unknown);
+    expect(text).toContain("it was not run again: the rules cannot be read");
+  });
 });
 
 describe("stopping while a call of an earlier process is waited for", () => {
