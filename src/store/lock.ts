@@ -5,8 +5,9 @@ import { type Flock, findFlock } from "./flock.js";
 import { isJsonObject } from "./log-line.js";
 import { diskError, lockNotAFile, lockUnavailable } from "./store-errors.js";
 
-const OWNER_ATTEMPTS = 10;
-const OWNER_PAUSE_MS = 5;
+/** A second in all: with fifty processes that race on two cores 50 ms were too short for the winner to write its name. */
+const OWNER_ATTEMPTS = 100;
+const OWNER_PAUSE_MS = 10;
 const { O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants;
 
 /** What a lock file says about its holder: for messages only, a lock is held by the kernel's word alone. */
