@@ -214,7 +214,7 @@ describe("twenty finished results", () => {
       if (isAnswered) await chat.waitFor("All done.");
       else {
         await until("all results are on disk", () => {
-          const saved = home.filesWith(`"result"`).map((file) => readFileSync(file, "utf8"));
+          const saved = home.textsWith(`"result"`);
           return saved.some((log) => marks.every((mark) => log.includes(mark)));
         });
       }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach } from "vitest";
+import { hasCode } from "../../src/errors.js";
 import type { ModelServer } from "./model-server.js";
 import { endProcess, processesWith } from "./processes.js";
 import { openTerminal, type Terminal } from "./terminal.js";
@@ -59,6 +60,8 @@ export interface Home {
   files(): string[];
   /** The files that hold these bytes. */
   filesWith(text: string): string[];
+  /** The contents of those files, read once: a running program may remove or rename them at any moment. */
+  textsWith(text: string): string[];
   /** A second computer with the same files, as they are on disk now. */
   copy(): Home;
 }
@@ -165,7 +168,11 @@ function homeIn(folder: string, providers: Readonly<Record<string, string>>): Ho
       if (code !== 0) throw new Error(`chat list --json: exit ${code}\n${stdout}${stderr}`);
       return rowsOf(stdout);
     },
-    filesWith: (text) => files().filter((file) => readFileSync(file).includes(text)),
+    filesWith: (text) => files().filter((file) => whileThere(() => readFileSync(file), Buffer.alloc(0)).includes(text)),
+    textsWith: (text) =>
+      files()
+        .map((file) => whileThere(() => readFileSync(file, "utf8"), ""))
+        .filter((content) => content.includes(text)),
     copy() {
       const copied = realpathSync(mkdtempSync(join(tmpdir(), "chat-e2e-")));
       cpSync(folder, copied, { recursive: true });
@@ -182,9 +189,20 @@ function rowsOf(stdout: string): Array<Record<string, unknown> & { id: string }>
 }
 
 function filesUnder(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+  const entries = whileThere(() => readdirSync(folder, { withFileTypes: true }), []);
+  return entries.flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return filesUnder(path);
     return entry.isFile() ? [path] : [];
   });
+}
+
+/** What was listed a moment ago may be gone: the program under test runs meanwhile. */
+function whileThere<T>(look: () => T, gone: T): T {
+  try {
+    return look();
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return gone;
+    throw error;
+  }
 }
